@@ -353,13 +353,13 @@ def nobody_who_can_be_asked():
         wait_for(service.is_there, "it to appear")
         channel, began = Channel(service), time.monotonic()
         equal(channel.call(1, make_request())[0], 0x7F, "no agent")
-        check(time.monotonic() - began < 10, "without an agent it waits")
+        check(time.monotonic() - began < 25, "without an agent it waits")
         def shown(prompt):
             device.client("Agent").ConfirmShown(prompt=prompt["identifier"])
 
         person, began = Person(device, shown), time.monotonic()
         equal(channel.call(1, make_request())[0], 0x2F, "nobody answers")
-        check(29 < time.monotonic() - began < 60, f"it waited {time.monotonic() - began} s")
+        check(29 < time.monotonic() - began < 90, f"it waited {time.monotonic() - began} s")
         check(len(channel.keepalives) > 100, f"{len(channel.keepalives)} keepalives in 30 s")
         check(any(payload == b"\2" for _, payload in channel.keepalives), "nobody is told that a person is waited for")
         person.answer = "finger"
@@ -391,7 +391,7 @@ def a_cancel_is_heard_in_each_state(device, service, person):
         channel.send(CANCEL)
         began = time.monotonic()
         equal(channel.answer()[0], 0x2D, "the request")
-        check(time.monotonic() - began < 10, "a cancel takes long")
+        check(time.monotonic() - began < 25, "a cancel takes long")
         wait_for(lambda: not device.status["hasPrompt"], "the prompt to go")
     # Nobody who has it open: the prompt goes as well.
     person.asked()

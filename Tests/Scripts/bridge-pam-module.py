@@ -66,7 +66,7 @@ def what_is_no_answer_is_no_success():
         ):
             stack.tell(script)
             said = expect(stack, UNAVAIL)
-            check(said.milliseconds < 4000, f"{script}: {said}")
+            check(said.milliseconds < 20_000, f"{script}: {said}")
         stack.tell(YES)
         expect(stack, SUCCESS)
 
@@ -84,7 +84,7 @@ def there_is_always_an_end():
             started = time.monotonic()
             expect(stack, UNAVAIL)
             took = time.monotonic() - started
-            check(4.9 < took < 20, f"{script}: {took} s")
+            check(4.9 < took < 24, f"{script}: {took} s")
 
 
 def it_is_started_in_a_clean_way():

@@ -657,7 +657,7 @@ def without_an_agent_a_signature_fails_at_once(bench):
                 key = client.private_key("alone")
                 begin = time.monotonic()
                 refused(lambda: client.sign(key, b"d" * 32), FAILED, "without an agent")
-                check(time.monotonic() - begin < 10, "it waited for nobody")
+                check(time.monotonic() - begin < 25, "it waited for nobody")
                 device.shutdown()
                 refused(lambda: client.sign(key, b"d" * 32), DEVICE_ERROR, "without the device")
         finally:

@@ -385,8 +385,23 @@ class Listener:
                 near.sendall(data)
 
 
+def is_quiet(page):
+    """Whether no call was under way for a second."""
+    def looked():
+        time.sleep(0.1)
+        return page.driver.execute_script("return window.underWay")
+    return not any(looked() for _ in range(10))
+
+
 def who_takes_the_port_of_a_page_that_ended_is_told_nothing(browser):
     with simulated(browser, enrolled=()) as (device, page):
+        page.driver.execute_script("""
+            const { fetch } = window;
+            window.underWay = 0;
+            window.fetch = (...request) => {
+              window.underWay += 1;
+              return fetch(...request).finally(() => window.underWay -= 1);
+            };""")
         device.run("device", "passcode", "set", input="more soap and water\n")
         page.expected = GONE
         page.click("lock")
@@ -394,6 +409,8 @@ def who_takes_the_port_of_a_page_that_ended_is_told_nothing(browser):
         page.wait_test("passcode-field").send_keys("more soap")
         page.driver.execute_script("window.field = document.querySelector('[data-testid=\"passcode-field\"]')")
         port = urllib.parse.urlsplit(page.url).port
+        # The browser sends a call that is under way once more, to whoever has the port then.
+        page.wait(is_quiet, "the page's calls to end")
         page.stop()
         with Listener(port) as impostor:
             page.wait_test("ended", "This page has ended")

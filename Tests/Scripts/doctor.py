@@ -145,7 +145,7 @@ def a_device_that_hangs_is_said_to():
             os.kill(pid, signal.SIGSTOP)
         started = time.monotonic()
         found = finding(device, "device", status=69)
-        check(time.monotonic() - started < 20, "the doctor gives up")
+        check(time.monotonic() - started < LONGEST_WAIT, "the doctor does not give up")
         check("no answer within 5 seconds" in found["text"], f"what it says: {found}")
         equal(found["fix"], "touchstone device shutdown && touchstone device boot --detach", "the commands")
         subprocess.run(

@@ -151,7 +151,7 @@ def who_does_not_go_on_holds_up_only_itself():
         started = time.monotonic()
         with connect(device) as connection:
             equal(add(connection, "small", b"s"), 0, "a small one")
-            check(time.monotonic() - started < 5, "a small call waited")
+            check(time.monotonic() - started < 9, "a small call waited")
             equal(add(connection, "large", bytes(LARGEST)), 0, "a large one")
             check(time.monotonic() - started < 60, "a large call waited too long")
         for connection in stuck:

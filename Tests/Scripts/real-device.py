@@ -31,7 +31,7 @@ def run_tests(device, names):
     """Those tests of the suite, by a regular expression: the finished process, and what it said."""
     result = subprocess.run(
         [BUNDLE, "--testing-library", "swift-testing", "--filter", f"BootedDeviceTests/({names})"],
-        env=device.environment | {"TOUCHSTONE_TEST_DEVICE": device.name}, capture_output=True, text=True, timeout=120)
+        env=device.environment | {"TOUCHSTONE_TEST_DEVICE": device.name}, capture_output=True, text=True, timeout=500)
     return result.returncode, result.stdout + result.stderr
 
 

@@ -266,16 +266,15 @@ def keys():
         # A TPM that is slow with one app's signature keeps nobody else waiting.
         keychain.add(made, "open")
         free, _ = create_key(app, flags=PRIVATE_KEY_USAGE)
-        relay.delays[SIGN] = 3
+        relay.delays[SIGN] = 6
         signed = []
         waiting = threading.Thread(target=lambda: signed.append(sign(free)))
         waiting.start()
         device.wait_for(lambda: relay.codes[-1:] == [SIGN], "the TPM to be asked")
-        started = time.monotonic()
         other = made.connect()
         query = {"class": {"string": "genp"}, "acct": {"string": "open"}, "r_Data": {"boolean": True}}
         equal(call(other, "Keychain.CopyMatching", query=query)[0], None, "an item meanwhile")
-        check(time.monotonic() - started < 1 and not signed, "another app waited for the TPM")
+        check(not signed, "another app waited for the TPM")
         waiting.join(LONGEST_WAIT)
         equal(signed[0][0], None, "the slow signature")
         relay.delays = {}
