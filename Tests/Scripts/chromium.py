@@ -125,6 +125,9 @@ class Chromium:
             wait_for(lambda: page("typeof chrome.passwordsPrivate"), "the page of passwords")
             entry = {"url": self.site.address, "username": user, "password": password, "note": "", "useAccountStore": False}
             equal(page(f"chrome.passwordsPrivate.addPassword({json.dumps(entry)}).then(() => 'kept', error => String(error))"), "kept", "saving")
+            # It says so before it wrote it; and what it did not write is lost when it closes.
+            wait_for(
+                lambda: page("chrome.passwordsPrivate.getSavedPasswordList().then((list) => list.length)"), "the password in its list")
 
     def sign_in(self):
         """Opens the page and sends its form, into which nobody typed: what the site got."""
@@ -138,7 +141,7 @@ class Chromium:
                     self.ask("Input.dispatchMouseEvent", page.session, type=kind, x=400, y=300, button="left", clickCount=1)
                 return page("document.querySelector('#password')?.value")
 
-            wait_for(filled, "Chromium to fill in the form", 30)
+            wait_for(filled, "Chromium to fill in the form")
             page("document.querySelector('button').click()")
             wait_for(lambda: len(self.site.signed_in) > before, "the form")
         return self.site.signed_in[-1]

@@ -266,7 +266,7 @@ def keys():
         # A TPM that is slow with one app's signature keeps nobody else waiting.
         keychain.add(made, "open")
         free, _ = create_key(app, flags=PRIVATE_KEY_USAGE)
-        relay.delays[SIGN] = 6
+        relay.delays[SIGN] = 3
         signed = []
         waiting = threading.Thread(target=lambda: signed.append(sign(free)))
         waiting.start()
