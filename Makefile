@@ -2,40 +2,44 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 PROGRAMS := touchstone touchstoned touchstone-enclave
-SIGNIN_PROGRAMS := touchstone-signin touchstone-login
-.PHONY: help build bridges desktop pages demo simulator screenshots test test-system fuzz sanitize deb dist test-deb bench format docs check clean
+# All packages are built in one place, so that what they share is compiled once and every program stands in .build/debug.
+BUILD := swift build --scratch-path .build
+.PHONY: help build bridges desktop pages sign-in demo simulator screenshots test test-system fuzz sanitize deb dist test-deb bench format docs check clean
 
 help: ## What there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build the three programs
 	@script/install-packages build
-	@for program in $(PROGRAMS); do swift build --product $$program; done
+	@for program in $(PROGRAMS); do $(BUILD) --product $$program; done
 
 bridges: ## Build what ssh, git and sudo ask: touchstone-ssh-agent, git-credential-touchstone, pam_touchstone.so and their like
 	@script/install-packages build
-	@swift build --package-path Bridges
-	@script/pam-module Bridges/.build/debug
+	@$(BUILD) --package-path Bridges
+	@script/pam-module .build/debug
 
 desktop: ## Build touchstone-agent, the window that asks (GTK 4)
 	@script/install-packages desktop
-	@swift build --package-path Desktop
+	@$(BUILD) --package-path Desktop
+
+sign-in: ## Build the sign-in server and its client: touchstone-signin and touchstone-login
+	@script/install-packages build
+	@$(BUILD) --package-path SignIn
 
 pages: ## Build what has a page: the simulator and Chores, the sample app
 	@script/install-packages build
-	@swift build --package-path Simulator
+	@$(BUILD) --package-path Simulator
 
 demo: ## Hear a story on a throw-away simulated device; on a terminal you are the finger (DEMO=auto: nobody is asked; DEMO=steps: every outcome; SIGN_IN=yes: with a server)
 	@script/install-packages demo
 	@SIGN_IN='$(SIGN_IN)' script/build-demo
-	@TOUCHSTONE_BIN='$(CURDIR)/Bridges/.build/debug' DEMO='$(DEMO)' Examples/demo
+	@TOUCHSTONE_BIN='$(CURDIR)/.build/debug' DEMO='$(DEMO)' Examples/demo
 
 simulator: build pages ## Show a simulated device in a browser, with Chores beside it (DEVICE=name: one of yours; BIOMETRY=faceid)
 	@BIOMETRY='$(BIOMETRY)' script/simulator $(DEVICE)
 
-screenshots: build pages ## Take the pictures of docs/images again
+screenshots: build pages sign-in ## Take the pictures of docs/images again
 	@script/install-packages test
-	@for program in $(SIGNIN_PROGRAMS); do swift build --package-path SignIn --product $$program; done
 	@script/python-environment
 	@script/screenshots
 
@@ -43,22 +47,22 @@ test: ## Run every test (ONLY="name ...": those with such a word in their name)
 	@script/install-packages test
 	@script/python-environment
 	-@script/git-tests
-	@swift build --package-path Examples
-	@swift build --package-path Simulator --build-tests
-	@swift build --package-path Bridges --build-tests
-	@swift build --package-path Desktop
-	@swift build --package-path SignIn --build-tests
+	@$(BUILD) --package-path Examples
+	@$(BUILD) --package-path Simulator --build-tests
+	@$(BUILD) --package-path Bridges --build-tests
+	@$(BUILD) --package-path Desktop
+	@$(BUILD) --package-path SignIn --build-tests
 	@Tests/Scripts/first-tests.py --build
-	@swift build --build-tests
+	@$(BUILD) --build-tests
 	@script/run-tests $(ONLY)
 
 test-system: ## Run the tests of the system service, in a container and a guest of their own (as root)
 	@script/install-packages test system
 	@script/python-environment
 	@script/guest-kernel
-	@for program in $(PROGRAMS) touchstone-peers; do swift build --product $$program; done
-	@swift build --product touchstone-pam-verify
-	@swift build --package-path Bridges
+	@for program in $(PROGRAMS) touchstone-peers; do $(BUILD) --product $$program; done
+	@$(BUILD) --product touchstone-pam-verify
+	@$(BUILD) --package-path Bridges
 	@script/run-tests Tests/System/system-service.py Tests/System/attacks.py Tests/System/bridge-units.py Tests/System/pam.py Tests/System/fido.py
 
 FUZZ_SECONDS ?= 60
@@ -110,4 +114,4 @@ check: ## The quick checks: rules, words, same texts, interfaces, layers, produc
 	@script/format --check
 
 clean: ## Remove what was built
-	@rm -rf .build .build-* debian/.debhelper debian/libpam-touchstone debian/libtouchstone-dev debian/touchstone debian/touchstone-bridges debian/touchstone-desktop debian/touchstone-simulator Examples/.build Examples/Chores/.build Simulator/.build Bridges/.build Desktop/.build SignIn/.build Benchmarks/.build Fuzz/.build
+	@rm -rf .build .build-* debian/.debhelper debian/libpam-touchstone debian/libtouchstone-dev debian/touchstone debian/touchstone-bridges debian/touchstone-desktop debian/touchstone-simulator */.build Examples/Chores/.build

@@ -34,7 +34,7 @@ CANCELED, FAILED, NOT_LOGGED_IN, DEVICE_ERROR, PROHIBITED, NOT_SUPPORTED = 0x50,
 MODULES = "/usr/share/p11-kit/modules"
 
 if not os.access(PROGRAM, os.X_OK):
-    sys.exit(f"{PROGRAM} is not there: run swift build --package-path Bridges")
+    sys.exit(f"{PROGRAM} is not there: run make bridges")
 MODULE = next(iter(glob.glob("/usr/lib/*/pkcs11/p11-kit-client.so")), None)
 if MODULE is None:
     sys.exit("p11-kit-client.so is not there: install p11-kit-modules (script/install-packages test does)")

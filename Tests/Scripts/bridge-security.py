@@ -344,7 +344,7 @@ def commands_come_over_standard_input(device, resident, person):
 
 
 if not os.access(SECURITY, os.X_OK):
-    raise SystemExit(f"{SECURITY} is not there: run swift build --package-path Bridges")
+    raise SystemExit(f"{SECURITY} is not there: run make bridges")
 main(
     a_password_is_kept_and_read_with_the_finger, statuses_are_those_that_scripts_test, a_script_that_runs_unattended_says_so,
     a_password_among_the_arguments_is_warned_about_and_wiped, internet_passwords_are_those_of_git,

@@ -21,11 +21,11 @@ from completing import completions
 from device import LONGEST_WAIT, REPOSITORY, Device, check, confirm, equal, main, wait_for
 from sshserver import SSHD, Server
 
-BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES_BIN", REPOSITORY / "Bridges/.build/debug")).resolve()
+BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES_BIN", REPOSITORY / ".build/debug")).resolve()
 FINGER = "thumb"
 for program in ("touchstone-ssh-agent", "touchstone-ssh"):
     if not os.access(BRIDGES / program, os.X_OK):
-        sys.exit(f"{BRIDGES / program} is not there: run swift build --package-path Bridges")
+        sys.exit(f"{BRIDGES / program} is not there: run make bridges")
 
 
 class Owner:

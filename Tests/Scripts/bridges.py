@@ -9,7 +9,7 @@ import threading
 
 from device import LONGEST_WAIT, REPOSITORY, Device, check, confirm
 
-BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES", REPOSITORY / "Bridges/.build/debug")).resolve()
+BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES", REPOSITORY / ".build/debug")).resolve()
 
 
 class Person:
@@ -108,4 +108,4 @@ def with_device(body):
 
 for program in ("touchstone-credentials", "git-credential-touchstone", "docker-credential-touchstone", "touchstone-run"):
     if not os.access(BRIDGES / program, os.X_OK):
-        sys.exit(f"{BRIDGES / program} is not there: run swift build --package-path Bridges")
+        sys.exit(f"{BRIDGES / program} is not there: run make bridges")

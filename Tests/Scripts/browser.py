@@ -284,7 +284,7 @@ class SimulatorPage:
     """`touchstone simulator`, serving the page of a booted device."""
 
     PROGRAM = pathlib.Path(
-        os.environ.get("TOUCHSTONE_SIMULATOR", REPOSITORY / "Simulator/.build/debug/touchstone-simulator")).resolve()
+        os.environ.get("TOUCHSTONE_SIMULATOR", REPOSITORY / ".build/debug/touchstone-simulator")).resolve()
 
     def __init__(self, device, app=None):
         """app: a ChoresApp that runs framed, to stand beside the device."""
@@ -317,7 +317,7 @@ class ChoresApp:
     """The sample app, a process of its own, on a device."""
 
     PROGRAM = pathlib.Path(
-        os.environ.get("TOUCHSTONE_CHORES", REPOSITORY / "Simulator/.build/debug/chores")).resolve()
+        os.environ.get("TOUCHSTONE_CHORES", REPOSITORY / ".build/debug/chores")).resolve()
 
     def __init__(self, device, program=None, starter=(), framed=False):
         """starter: the words of a command that starts what is put behind them. framed: another page may show it."""

@@ -11,7 +11,7 @@ from device import LONGEST_WAIT, REPOSITORY, Device, check, confirm, equal, main
 
 import varlink
 
-EXAMPLES = pathlib.Path(os.environ.get("TOUCHSTONE_EXAMPLES", REPOSITORY / "Examples/.build/debug")).resolve()
+EXAMPLES = pathlib.Path(os.environ.get("TOUCHSTONE_EXAMPLES", REPOSITORY / ".build/debug")).resolve()
 
 
 def begin(device, explains=True):

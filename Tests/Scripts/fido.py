@@ -18,7 +18,7 @@ from fido2 import cbor
 from fido2.hid.base import CtapHidConnection, HidDescriptor
 
 if not os.access(BRIDGES / "touchstone-fido", os.X_OK):
-    raise SystemExit(f"{BRIDGES / 'touchstone-fido'} is not there: run swift build --package-path Bridges")
+    raise SystemExit(f"{BRIDGES / 'touchstone-fido'} is not there: run make bridges")
 
 
 class Service:

@@ -12,7 +12,7 @@ from bridges import BRIDGES, Person
 from device import LONGEST_WAIT, Device, check, equal, wait_for
 
 PROGRAM = BRIDGES / "touchstone-secret-service"
-check(os.access(PROGRAM, os.X_OK), f"{PROGRAM} is not there: run swift build --package-path Bridges")
+check(os.access(PROGRAM, os.X_OK), f"{PROGRAM} is not there: run make bridges")
 
 BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN"
  "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">

@@ -310,13 +310,13 @@ class Server:
     """`touchstone-signin serve`, a process of its own; `like` another one shares its store, its secret and its name."""
 
     PROGRAM = pathlib.Path(
-        os.environ.get("TOUCHSTONE_SIGNIN", REPOSITORY / "SignIn/.build/debug/touchstone-signin")).resolve()
+        os.environ.get("TOUCHSTONE_SIGNIN", REPOSITORY / ".build/debug/touchstone-signin")).resolve()
     MAXIMUM_CONNECTIONS = 64
 
     def __init__(self, database=None, environment=None, origin=None, like=None, port=None, **settings):
         """settings: options of `serve`, as challenge_seconds=1."""
         if not os.access(self.PROGRAM, os.X_OK):
-            sys.exit(f"{self.PROGRAM} is not there: run swift build --package-path SignIn --product touchstone-signin")
+            sys.exit(f"{self.PROGRAM} is not there: run make sign-in")
         self.port = port or free_port()
         self.like, self.settings = like, settings
         self.process = None

@@ -21,9 +21,9 @@ from device import LONGEST_WAIT, PROGRAMS, REPOSITORY, Device, Evaluation, check
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 SIMULATOR = pathlib.Path(
-    os.environ.get("TOUCHSTONE_SIMULATOR", REPOSITORY / "Simulator/.build/debug/touchstone-simulator")).resolve()
+    os.environ.get("TOUCHSTONE_SIMULATOR", REPOSITORY / ".build/debug/touchstone-simulator")).resolve()
 if not os.access(SIMULATOR, os.X_OK):
-    sys.exit(f"{SIMULATOR} is not there: run swift build --package-path Simulator")
+    sys.exit(f"{SIMULATOR} is not there: run make pages")
 JSON = "application/json"
 BYTES = "application/octet-stream"
 # Seconds after which a page that nobody shows any more is not an agent.

@@ -14,7 +14,7 @@ import tempfile
 
 from device import LONGEST_WAIT, PROGRAMS, REPOSITORY, check, equal
 
-BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES_BIN", REPOSITORY / "Bridges/.build/debug"))
+BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES_BIN", REPOSITORY / ".build/debug"))
 RECORD = "share/touchstone/installed"
 
 

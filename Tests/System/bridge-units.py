@@ -12,7 +12,7 @@ import threading
 from container import MEMORY, OWNER, OWNER_ID, REFUSED, STRANGER, SYSTEM, Container
 from device import REPOSITORY, check, equal, main, wait_for
 
-BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES", REPOSITORY / "Bridges/.build/debug")).resolve()
+BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES", REPOSITORY / ".build/debug")).resolve()
 PROGRAMS = (
     "touchstone-credentials", "git-credential-touchstone", "docker-credential-touchstone", "touchstone-ssh-agent", "touchstone-ssh", "touchstone-pkcs11")
 RESIDENT = {"touchstone-credentials": "credentials.sock", "touchstone-ssh-agent": "ssh-agent.sock", "touchstone-pkcs11": "pkcs11.sock"}
@@ -240,5 +240,5 @@ def all_of_them():
 
 for program in PROGRAMS:
     if not os.access(BRIDGES / program, os.X_OK):
-        sys.exit(f"{BRIDGES / program} is not there: run swift build --package-path Bridges")
+        sys.exit(f"{BRIDGES / program} is not there: run make bridges")
 main(all_of_them)

@@ -20,7 +20,7 @@ from device import REPOSITORY, check, equal, wait_for
 from guest import DONE
 from system_reader import READER, VIRTUAL
 
-BRIDGES = REPOSITORY / "Bridges/.build/debug"
+BRIDGES = REPOSITORY / ".build/debug"
 UNREADABLE = f"{DAEMONS}/system"
 PASSCODE = "271828"
 UNIT = "touchstone-fido@{}.service".format

@@ -20,7 +20,7 @@ from container import DAEMONS, OWNER, OWNER_ID, STRANGER, SYSTEM, Container
 from device import PROGRAMS, REPOSITORY, check, equal, main, wait_for
 from system_reader import TOUCH, VIRTUAL
 
-BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES", REPOSITORY / "Bridges/.build/debug")).resolve()
+BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES", REPOSITORY / ".build/debug")).resolve()
 HELPER = f"{DAEMONS}/touchstone-pam-helper"
 PASSCODE, PASSWORD = "271828", "correct horse"
 RUNTIME = f"/run/touchstone/{OWNER_ID}"
