@@ -433,7 +433,7 @@ def what_is_stored_after_a_new_passcode_has_a_key_of_the_owners(device, bus, per
     mailer, other = bus.app("mailer"), bus.app("other")
     mailer.ask("store('anna', 'before')")
     device.run("device", "passcode", "remove", input="271828\n")
-    device.set_up("314159", "thumb")
+    device.set_up("314159")
     wait_for(lambda: "value" in (mailer.say("store('berta', 'after')") or mailer.answer()), "a store after the passcode was set")
     equal(other.ask("lookup('berta')"), "after", "what was stored since then, with the finger")
     equal(person.asked(), 1, "prompts")
