@@ -209,7 +209,7 @@ def what_is_malformed_is_refused(device, bus, person):
     app.fails("secret(ROOT, 'SetAlias', '(so)', ('default', '/'))", "org.freedesktop.DBus.Error.AccessDenied")
     equal(app.ask("secret(ROOT, 'ReadAlias', '(s)', ('nothing',))"), ["/"], "an alias that is not set")
     session = app.ask("secret(ROOT, 'OpenSession', '(sv)', ('plain', GLib.Variant('s', '')))")[1]
-    make = "secret(ROOT + '/collection/login', 'CreateItem', '(a{sv}(oayays)b)', ({%s}, (%r, b'', %s, 'text/plain'), False))"
+    make = "create(ROOT + '/collection/login', properties={%s}, session=%r, secret=%s)"
     attributes = "'org.freedesktop.Secret.Item.Attributes': GLib.Variant('a{ss}', %s)"
     app.fails(make % (attributes % "{'a': 'x' * 1025}", session, "b'x'"), "org.freedesktop.DBus.Error.LimitsExceeded")
     app.fails(make % (attributes % "{str(n): '' for n in range(65)}", session, "b'x'"), "org.freedesktop.DBus.Error.LimitsExceeded")
@@ -217,7 +217,7 @@ def what_is_malformed_is_refused(device, bus, person):
     app.fails(make % ("", "/org/freedesktop/secrets/session/x", "b'x'"), "org.freedesktop.Secret.Error.NoSession")
     app.ask(make % (attributes % "{'a': 'x' * 1024}", session, "b'x' * (256 << 10)"))
     # A program keeps 4 MiB in memory, and takes the place of no other.
-    keep = "secret(ROOT + '/collection/session', 'CreateItem', '(a{sv}(oayays)b)', ({}, (%r, b'', b'x' * (256 << 10), 'text/plain'), False))"
+    keep = "create(ROOT + '/collection/session', %r, b'x' * (256 << 10))"
     for _ in range(16):
         app.ask(keep % session)
     app.fails(keep % session, "org.freedesktop.DBus.Error.LimitsExceeded")
