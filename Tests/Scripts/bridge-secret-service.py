@@ -209,7 +209,7 @@ def what_is_malformed_is_refused(device, bus, person):
     app.fails("secret(ROOT, 'SetAlias', '(so)', ('default', '/'))", "org.freedesktop.DBus.Error.AccessDenied")
     equal(app.ask("secret(ROOT, 'ReadAlias', '(s)', ('nothing',))"), ["/"], "an alias that is not set")
     session = app.ask("secret(ROOT, 'OpenSession', '(sv)', ('plain', GLib.Variant('s', '')))")[1]
-    make = "secret(ROOT + '/collection/login', 'CreateItem', '(a{sv}(oayays)b)', ({%s}, (%r, b'', %s, 'text/plain'), False))"
+    make = "create(ROOT + '/collection/login', properties={%s}, session=%r, secret=%s)"
     attributes = "'org.freedesktop.Secret.Item.Attributes': GLib.Variant('a{ss}', %s)"
     app.fails(make % (attributes % "{'a': 'x' * 1025}", session, "b'x'"), "org.freedesktop.DBus.Error.LimitsExceeded")
     app.fails(make % (attributes % "{str(n): '' for n in range(65)}", session, "b'x'"), "org.freedesktop.DBus.Error.LimitsExceeded")
@@ -217,7 +217,7 @@ def what_is_malformed_is_refused(device, bus, person):
     app.fails(make % ("", "/org/freedesktop/secrets/session/x", "b'x'"), "org.freedesktop.Secret.Error.NoSession")
     app.ask(make % (attributes % "{'a': 'x' * 1024}", session, "b'x' * (256 << 10)"))
     # A program keeps 4 MiB in memory, and takes the place of no other.
-    keep = "secret(ROOT + '/collection/session', 'CreateItem', '(a{sv}(oayays)b)', ({}, (%r, b'', b'x' * (256 << 10), 'text/plain'), False))"
+    keep = "create(ROOT + '/collection/session', %r, b'x' * (256 << 10))"
     for _ in range(16):
         app.ask(keep % session)
     app.fails(keep % session, "org.freedesktop.DBus.Error.LimitsExceeded")
@@ -425,6 +425,24 @@ def one_of_them_works_on_a_device(device, bus, person):
     finally:
         daemon.kill()
         daemon.wait(LONGEST_WAIT)
+
+
+@with_bus
+def what_is_stored_after_a_new_passcode_has_a_key_of_the_owners(device, bus, person):
+    """SS-20, AC-51: with the passcode goes the owner's key, and so nobody can approve what was stored before."""
+    mailer, other = bus.app("mailer"), bus.app("other")
+    mailer.ask("store('anna', 'before')")
+    device.run("device", "passcode", "remove", input="271828\n")
+    device.set_up("314159")
+    wait_for(lambda: "value" in (mailer.say("store('berta', 'after')") or mailer.answer()), "a store after the passcode was set")
+    equal(other.ask("lookup('berta')"), "after", "what was stored since then, with the finger")
+    equal(person.asked(), 1, "prompts")
+    equal(mailer.ask("lookup('anna')"), "before", "what was stored before, for who stored it")
+    bus.restart()
+    mailer, other = bus.app("mailer"), bus.app("other")
+    mailer.ask("store('clara', 'later')")
+    equal(other.ask("lookup('clara')"), "later", "after a new start, with the finger")
+    equal(person.asked(), 1, "prompts after a new start")
 
 
 @with_bus
@@ -650,6 +668,7 @@ main(
     grants_are_listed_and_taken_back, docker_keeps_its_passwords, what_gnome_keyring_keeps_comes_in_and_goes_back, items_that_share_attributes_go_there_and_back,
     an_upgraded_program_keeps_its_passwords, an_import_is_of_everything_or_nothing,
     one_program_holds_up_no_other, questions_that_fail_at_once_rest, large_calls_that_wait_are_few, a_program_with_many_accounts_is_refused_none, another_set_is_no_way_around_a_cancel,
-    a_collection_goes_with_what_was_approved, aliases_last, one_of_them_works_on_a_device, more_than_one_answer_is_read,
+    a_collection_goes_with_what_was_approved, aliases_last, one_of_them_works_on_a_device,
+    what_is_stored_after_a_new_passcode_has_a_key_of_the_owners, more_than_one_answer_is_read,
     the_collections_that_programs_expect,
 )

@@ -48,6 +48,12 @@ def kind_of(path):
 def secret(path, member, signature=None, arguments=()):
     return call(path, kind_of(path), member, signature, arguments)
 ALIAS = ROOT + "/aliases/default"
+def create(path, session, secret, properties={}):
+    # A secret is given whole, because GLib takes seconds for one that is given byte by byte.
+    whole = lambda data: GLib.Variant.new_from_bytes(GLib.VariantType("ay"), GLib.Bytes.new(data), True)
+    parts = GLib.Variant("o", session), whole(b""), whole(secret), GLib.Variant("s", "text/plain")
+    body = GLib.Variant.new_tuple(GLib.Variant("a{sv}", properties), GLib.Variant.new_tuple(*parts), GLib.Variant("b", False))
+    return BUS.call_sync(NAME, path, kind_of(path), "CreateItem", body, None, Gio.DBusCallFlags.NONE, 60000, None).unpack()
 def make(attributes, label, password):
     named = {"org.freedesktop.Secret.Item.Label": GLib.Variant("s", label), "org.freedesktop.Secret.Item.Attributes": GLib.Variant("a{ss}", attributes)}
     return secret(ALIAS, "CreateItem", "(a{sv}(oayays)b)", (named, (open_session(), b"", password.encode(), "text/plain"), False))[0] != "/"

@@ -10,20 +10,23 @@ public struct ItemDescription: Hashable, Sendable, Codable {
     public var contentType: String
     /// The path of the program that stored it; nil of one that nobody knows.
     public var maker: String?
+    /// Whom the copy of the key in the item's own row is for; nil if it has no copy (SS-30).
+    public var grantee: GrantedProgram?
     /// When it was made elsewhere, in seconds since 1970, before it was brought here; nil of one that was made here.
     public var created: UInt64?
-    /// When it was changed elsewhere; nil from the first change here on.
+    /// When it was changed elsewhere, or before its grant was revoked; nil from the first change after that.
     public var modified: UInt64?
 
     /// Describes an item.
     public init(
-        collection: String, attributes: [String: String], contentType: String, maker: String?, created: UInt64? = nil,
-        modified: UInt64? = nil
+        collection: String, attributes: [String: String], contentType: String, maker: String?,
+        grantee: GrantedProgram? = nil, created: UInt64? = nil, modified: UInt64? = nil
     ) {
         self.collection = collection
         self.attributes = attributes
         self.contentType = contentType
         self.maker = maker
+        self.grantee = grantee
         self.created = created
         self.modified = modified
     }

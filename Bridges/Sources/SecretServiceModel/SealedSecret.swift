@@ -1,28 +1,112 @@
 internal import Crypto
 public import Foundation
 
-/// A secret as it is kept: AES-256-GCM under the key of its item (SS-20).
-public enum SealedSecret {
+/// A secret as it is kept in the one row of its item (SS-20).
+///
+/// The secret is sealed with AES-256-GCM under the key of its item. That key is sealed for the owner with HPKE. A copy of it can stand
+/// beside it, for the program that stored the secret.
+///
+/// Its bytes are the version 1, how many bytes the copy has (0 or 32), the owner's public key (32), the encapsulated key (32), the sealed
+/// key (48), the copy, and the sealed secret: its nonce, itself and its tag.
+public struct SealedSecret: Sendable {
+    private static let version: UInt8 = 1
+    private static let keyLength = 32
+    private static let sealedKeyLength = 48
+    private static let suite = HPKE.Ciphersuite.Curve25519_SHA256_ChachaPoly
+    private static let info = Data("touchstone secret service 1".utf8)
+
+    /// The key of the owner's that opens ``sealedKey``.
+    public let owner: OwnerKey.Public
+    private let encapsulated: Data
+    private let sealedKey: Data
+    /// A copy of the item's key, which opens the secret without the owner; nil if there is no copy.
+    public let copy: SymmetricKeyBytes?
+    private let secret: Data
+
     /// Seals a secret.
     ///
     /// - Parameters:
     ///   - secret: 0 bytes or more.
     ///   - key: The item's.
-    ///   - item: Its name, with which the secret is bound to it.
-    /// - Returns: The nonce, the sealed secret and its tag.
-    public static func seal(_ secret: Data, _ key: SymmetricKeyBytes, item: String) -> Data? {
-        try? AES.GCM.seal(secret, using: key.key, authenticating: Data(item.utf8)).combined
+    ///   - item: Its name, with which the secret and the key are bound to it.
+    ///   - owner: Whose key opens it later.
+    ///   - hasCopy: Whether a copy of the key stands beside it.
+    public init?(_ secret: Data, _ key: SymmetricKeyBytes, item: String, for owner: OwnerKey.Public, hasCopy: Bool) {
+        guard let recipient = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: owner.bytes),
+            var sender = try? HPKE.Sender(recipientKey: recipient, ciphersuite: Self.suite, info: Self.info),
+            let sealedKey = try? sender.seal(key.bytes, authenticating: Data(item.utf8)),
+            let sealed = try? AES.GCM.seal(secret, using: key.key, authenticating: Data(item.utf8)).combined
+        else { return nil }
+        self.owner = owner
+        encapsulated = sender.encapsulatedKey
+        self.sealedKey = sealedKey
+        copy = hasCopy ? key : nil
+        self.secret = sealed
     }
 
-    /// Opens a secret.
+    /// Reads what was kept; nil if it is malformed.
+    ///
+    /// - Parameter kept: As ``kept`` gave it.
+    public init?(_ kept: Data) {
+        var rest = kept
+        guard rest.popFirst() == Self.version, let copyLength = rest.popFirst(),
+            copyLength == 0 || copyLength == Self.keyLength,
+            rest.count >= 2 * Self.keyLength + Self.sealedKeyLength + Int(copyLength)
+        else { return nil }
+        func next(_ count: Int) -> Data {
+            defer { rest = rest.dropFirst(count) }
+            return Data(rest.prefix(count))
+        }
+        owner = OwnerKey.Public(unchecked: next(Self.keyLength))
+        encapsulated = next(Self.keyLength)
+        sealedKey = next(Self.sealedKeyLength)
+        copy = SymmetricKeyBytes(next(Int(copyLength)))
+        secret = Data(rest)
+    }
+
+    private init(without other: SealedSecret) {
+        owner = other.owner
+        encapsulated = other.encapsulated
+        sealedKey = other.sealedKey
+        copy = nil
+        secret = other.secret
+    }
+
+    /// The same without the copy of the key.
+    public var withoutCopy: SealedSecret { SealedSecret(without: self) }
+
+    /// How many bytes it takes, without a copy of the key.
+    var count: Int { 2 + 2 * Self.keyLength + Self.sealedKeyLength + secret.count }
+
+    /// What is kept.
+    public var kept: Data {
+        let copy = copy?.bytes ?? Data()
+        return Data([Self.version, UInt8(copy.count)]) + owner.bytes + encapsulated + sealedKey + copy + secret
+    }
+
+    /// Opens the secret.
     ///
     /// - Parameters:
-    ///   - sealed: As it was kept.
     ///   - key: The item's.
     ///   - item: Its name.
-    /// - Returns: The secret; nil where it is of another item, or was altered.
-    public static func open(_ sealed: Data, _ key: SymmetricKeyBytes, item: String) -> Data? {
-        guard let box = try? AES.GCM.SealedBox(combined: sealed) else { return nil }
+    /// - Returns: The secret; nil if it is of another item, or was altered.
+    public func open(_ key: SymmetricKeyBytes, item: String) -> Data? {
+        guard let box = try? AES.GCM.SealedBox(combined: secret) else { return nil }
         return try? AES.GCM.open(box, using: key.key, authenticating: Data(item.utf8))
+    }
+
+    /// Opens the item's key with the owner's.
+    ///
+    /// - Parameters:
+    ///   - key: The private half of ``owner``.
+    ///   - item: The item's name.
+    /// - Returns: The item's key; nil if it is of another item, or was altered.
+    public func key(_ key: OwnerKey, item: String) -> SymmetricKeyBytes? {
+        guard
+            var recipient = try? HPKE.Recipient(
+                privateKey: key.key, ciphersuite: Self.suite, info: Self.info, encapsulatedKey: encapsulated),
+            let bytes = try? recipient.open(sealedKey, authenticating: Data(item.utf8))
+        else { return nil }
+        return SymmetricKeyBytes(bytes)
     }
 }

@@ -2,23 +2,7 @@ import BridgeBus
 import BridgeCore
 import Foundation
 import Glibc
-
-/// A program as the row of a grant names it (BR-31).
-struct GrantedProgram: Hashable, Sendable {
-    /// The name of its grants' rows: one text for the other two.
-    var row: String
-    /// Where its file is.
-    var path: String
-    /// SHA-256 of its file, where others than root can change that.
-    var digest: String?
-
-    /// The frontend of the portals, for the secrets of sandboxed programs alone (PO-3).
-    static let portal = GrantedProgram(row: "portal", path: "the Secret portal")
-
-    static func == (one: GrantedProgram, other: GrantedProgram) -> Bool { one.row == other.row }
-
-    func hash(into hasher: inout Hasher) { hasher.combine(row) }
-}
+import SecretServiceModel
 
 /// For whom a grant is (BR-13, SS-35).
 enum Grantee: Hashable, Sendable {

@@ -6,9 +6,11 @@ import TouchstoneDevice
 struct DeviceState: Equatable, Sendable, Decodable {
     var isLocked: Bool
     var hasAgent: Bool
+    /// With the passcode goes what it protects, the owner's key too (AC-51).
+    var isPasscodeSet: Bool
 
     /// Of a device that does not answer.
-    static let away = DeviceState(isLocked: true, hasAgent: false)
+    static let away = DeviceState(isLocked: true, hasAgent: false, isPasscodeSet: false)
 }
 
 /// Tells of each change of the device's state, for as long as the program runs.

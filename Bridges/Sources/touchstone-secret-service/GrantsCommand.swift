@@ -26,10 +26,14 @@ struct GrantsCommand: ParsableCommand {
     /// All of them, in the order of programs and labels.
     fileprivate static func all(_ keychain: SecretKeychain) throws -> [Grant] {
         try finish { () async throws(BridgeFailure) in
-            let items = Dictionary(
-                try await keychain.contents(removesUnfinished: false).items.map { ($0.name, $0) }
-            ) { first, _ in first }
-            return try await keychain.grants().compactMap { kept in
+            let all = try await keychain.contents(removesUnfinished: false).items
+            let items = Dictionary(all.map { ($0.name, $0) }) { first, _ in first }
+            let own = all.compactMap { item in
+                item.description.grantee.map {
+                    SecretKeychain.KeptGrant(item: item.name, program: $0, since: item.created)
+                }
+            }
+            return (own + (try await keychain.grants())).compactMap { kept in
                 items[kept.item].map {
                     Grant(kept: kept, label: $0.label, isOwn: $0.description.maker == kept.program.path)
                 }

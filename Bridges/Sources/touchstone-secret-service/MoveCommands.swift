@@ -159,8 +159,7 @@ struct ImportCommand: ParsableCommand {
                 collection: collection, attributes: item.attributes, contentType: item.contentType, maker: maker,
                 created: item.created, modified: item.modified),
             created: item.created, modified: item.modified)
-        guard let sealed = SealedSecret.seal(item.secret, key, item: new.name) else { throw .invalid }
-        try await keychain.add(new, sealed: sealed, key: key, grantedTo: nil)
+        try await keychain.add(new, try await keychain.seal(item.secret, key, of: new))
     }
 }
 
@@ -239,7 +238,7 @@ struct ExportCommand: ParsableCommand {
             }
             var secrets: [String: Data] = [:]
             for (name, key) in keys {
-                secrets[name] = SealedSecret.open(try await keychain.sealedSecret(of: name), key, item: name)
+                secrets[name] = try await keychain.sealedSecret(of: name).open(key, item: name)
             }
             return secrets
         }

@@ -7,8 +7,9 @@ import TouchstoneDevice
 
 /// The rows of this program's group (SS-20).
 ///
-/// An item has one row with its sealed secret, one with its key, which wants the owner, and one with a copy of the key for each program
-/// that was granted it. They are written in the order grant, key, secret, so that what a crash leaves can be found and removed.
+/// An item has one row, so that it is stored whole or not at all. Its secret is sealed with a key of its own. That key is sealed for the
+/// owner's key, whose row wants the owner. The copy for the program that stored the item stands in the item's row. Each other program that
+/// was granted the item has a row with a copy.
 ///
 /// > Concurrency: One call at a time, on a queue of its own.
 final class SecretKeychain: Sendable {
@@ -17,7 +18,9 @@ final class SecretKeychain: Sendable {
     /// What kinds of rows there are.
     private enum Service {
         static let value = "ss-value"
-        static let key = "ss-key"
+        static let ownerKey = "ss-owner-key"
+        /// The name of an owner's key, because to look for that key itself asks the owner (AC-22).
+        static let owner = "ss-owner"
         static let grant = "ss-grant"
         static let collection = "ss-collection"
         static let alias = "ss-alias"
@@ -76,7 +79,7 @@ final class SecretKeychain: Sendable {
         /// The collection of each alias that clients set.
         var aliases: [String: String] = [:]
         var items: [Item] = []
-        /// Of each item the programs that were granted it.
+        /// Of each item the programs that were granted it, its own row's among them.
         var grants: [String: Set<String>] = [:]
     }
 
@@ -84,6 +87,8 @@ final class SecretKeychain: Sendable {
     private let queue = DispatchQueue(label: "keychain")
     /// The connection, and when it was last used.
     private let connection = Mutex<(DeviceConnection, ContinuousClock.Instant)?>(nil)
+    /// For which new items are sealed; nil until it was read or made.
+    private let ownerKey = Mutex<OwnerKey.Public?>(nil)
     /// touchstoned closes a connection on which nothing was asked for a minute, as after the first reading.
     ///
     /// The first call after that would fail.
@@ -102,6 +107,12 @@ final class SecretKeychain: Sendable {
         let named = self.device
         return try await perform { device throws(DeviceError) in
             var contents = Contents()
+            var owner: OwnerKey.Public?
+            for row in try Self.rows(named, Service.owner) where owner == nil {
+                guard let key = row["acct"]?.string.flatMap(OwnerKey.Public.init(name:)) else { continue }
+                if try Self.isThere(device, key) { owner = key }
+            }
+            self.ownerKey.withLock { [owner] in $0 = owner }
             for row in try Self.rows(named, Service.alias) {
                 guard let name = row["acct"]?.string, let collection = row["labl"]?.string else { continue }
                 contents.aliases[name] = collection
@@ -114,7 +125,7 @@ final class SecretKeychain: Sendable {
             var items: Set<String> = []
             for row in try Self.rows(named, Service.value) {
                 guard let name = row["acct"]?.string else { continue }
-                // Also if it cannot be read: its key stays (SS-24).
+                // Also if it cannot be read: its grants stay (SS-24).
                 items.insert(name)
                 guard let description = row["gena"]?.data.flatMap(ItemDescription.init) else {
                     BridgeProcess.log("touchstone-secret-service: an item cannot be read: \(Sentence.printable(name))")
@@ -125,6 +136,7 @@ final class SecretKeychain: Sendable {
                         name: name, label: row["labl"]?.string ?? "", description: description,
                         created: description.created ?? Self.seconds(row["cdat"]),
                         modified: description.modified ?? Self.seconds(row["mdat"])))
+                if let grantee = description.grantee { contents.grants[name] = [grantee.row] }
             }
             for row in try Self.rows(named, Service.grant) {
                 guard let account = row["acct"]?.string else { continue }
@@ -133,12 +145,25 @@ final class SecretKeychain: Sendable {
                 if items.contains(parts[0]) {
                     contents.grants[parts[0], default: []].insert(parts[1])
                 } else if removes {
-                    try Self.delete(device, Service.key, parts[0])
                     try Self.delete(device, Service.grant, account)
                 }
             }
             return contents
         }
+    }
+
+    /// Whether an owner's key is there, without asking for it; a backup brings its name alone.
+    private static func isThere(_ device: DeviceConnection, _ key: OwnerKey.Public) throws(DeviceError) -> Bool {
+        var query = row(Service.ownerKey, key.name)
+        query["r_Data"] = .yes
+        query["u_AuthUI"] = .text("u_AuthUIF")
+        do throws(DeviceError) {
+            _ = try device.call("Keychain.CopyMatching", Query(query: query), Found.self)
+        } catch {
+            guard case .answered = error else { throw error }
+            return BridgeFailure(error) != .gone
+        }
+        return true
     }
 
     /// All rows of a kind, however many: they come in several answers, of at most 32 MiB each.
@@ -167,7 +192,7 @@ final class SecretKeychain: Sendable {
         UInt64(max(0, (date?.date ?? 0) + 978_307_200))
     }
 
-    /// All grants that are kept, in no order.
+    /// All grants that have a row of their own, in no order.
     func grants() async throws(BridgeFailure) -> [KeptGrant] {
         let named = self.device
         return try await perform { _ throws(DeviceError) in
@@ -182,11 +207,16 @@ final class SecretKeychain: Sendable {
     }
 
     /// The sealed secret of an item.
-    func sealedSecret(of item: String) async throws(BridgeFailure) -> Data {
-        try await perform { device throws(DeviceError) in try Self.data(device, Service.value, item) }
+    func sealedSecret(of item: String) async throws(BridgeFailure) -> SealedSecret {
+        try await perform { device throws(DeviceError) in try Self.sealedSecret(device, item) }
     }
 
-    /// The copy of an item's key for a program.
+    private static func sealedSecret(_ device: DeviceConnection, _ item: String) throws(DeviceError) -> SealedSecret {
+        guard let sealed = SealedSecret(try data(device, Service.value, item)) else { throw .malformedReply }
+        return sealed
+    }
+
+    /// The copy of an item's key in the row that a program's grant has of its own.
     func key(of item: String, for program: String) async throws(BridgeFailure) -> SymmetricKeyBytes {
         let bytes = try await perform { device throws(DeviceError) in
             try Self.data(device, Service.grant, "\(item)/\(program)")
@@ -198,13 +228,20 @@ final class SecretKeychain: Sendable {
     /// The keys of items: asks the owner, once for all of them (SS-34).
     static func keys(of items: [String], _ proof: Proof) throws(DeviceError) -> [String: SymmetricKeyBytes] {
         var found: [String: SymmetricKeyBytes] = [:]
+        var ownerKeys: [OwnerKey.Public: OwnerKey] = [:]
         for item in items {
-            var query = row(Service.key, item)
-            query["r_Data"] = .yes
-            let answer = try proof.call(
-                "Keychain.CopyMatching", Query(query: query, context: proof.context, options: proof.options),
-                Found.self)
-            guard let key = answer.items.first?.data.flatMap(SymmetricKeyBytes.init) else { throw .malformedReply }
+            let sealed = try sealedSecret(proof.connection, item)
+            if ownerKeys[sealed.owner] == nil {
+                var query = row(Service.ownerKey, sealed.owner.name)
+                query["r_Data"] = .yes
+                ownerKeys[sealed.owner] = try proof.call(
+                    "Keychain.CopyMatching", Query(query: query, context: proof.context, options: proof.options),
+                    Found.self
+                ).items.first?.data.flatMap(OwnerKey.init)
+            }
+            guard let key = ownerKeys[sealed.owner].flatMap({ sealed.key($0, item: item) }) else {
+                throw .malformedReply
+            }
             found[item] = key
         }
         return found
@@ -222,46 +259,62 @@ final class SecretKeychain: Sendable {
 
     // MARK: Changing
 
-    /// Adds an item; `program` gets a grant to it (SS-30).
+    /// Seals a secret for the owner, whose key is made with the first item.
     ///
-    /// Without a program there is a row in the place of its grant until the item is whole.
-    func add(
-        _ item: Item, sealed: Data, key: SymmetricKeyBytes, grantedTo program: GrantedProgram?
-    ) async throws(BridgeFailure) {
+    /// The copy of the key is there if the item's description says for whom.
+    func seal(
+        _ secret: Data, _ key: SymmetricKeyBytes, of item: Item
+    ) async throws(BridgeFailure) -> SealedSecret {
+        let owner =
+            if let known = ownerKey.withLock({ $0 }) { known } else { try await newOwnerKey() }
+        let hasCopy = item.description.grantee != nil
+        guard let sealed = SealedSecret(secret, key, item: item.name, for: owner, hasCopy: hasCopy) else {
+            throw .invalid
+        }
+        return sealed
+    }
+
+    private func newOwnerKey() async throws(BridgeFailure) -> OwnerKey.Public {
         try await perform { device throws(DeviceError) in
-            let grant = "\(item.name)/\(program?.row ?? "unfinished")"
+            // Another call may have been quicker.
+            if let known = self.ownerKey.withLock({ $0 }) { return known }
+            let key = OwnerKey()
             try Self.add(
-                device, Service.grant, grant, program == nil ? Data() : key.bytes, program.map(Self.who) ?? [:])
-            try Self.add(
-                device, Service.key, item.name, key.bytes,
+                device, Service.ownerKey, key.publicKey.name, key.bytes,
                 [
                     "accc": KeychainValue(accessControl: .init(protection: "aku", flags: 1)),
-                    // The owner reads it in the prompt.
-                    "labl": .text(item.label),
+                    "labl": .text("Passwords of desktop programs"),
                 ])
+            // After the key itself: what nobody can open is sealed for nobody.
+            try Self.add(device, Service.owner, key.publicKey.name, Data())
+            self.ownerKey.withLock { $0 = key.publicKey }
+            return key.publicKey
+        }
+    }
+
+    /// Adds an item.
+    func add(_ item: Item, _ sealed: SealedSecret) async throws(BridgeFailure) {
+        try await perform { device throws(DeviceError) in
             try Self.add(
-                device, Service.value, item.name, sealed,
-                [
-                    "labl": .text(item.label), "gena": .bytes(item.description.kept),
-                ])
-            if program == nil { try Self.delete(device, Service.grant, grant) }
+                device, Service.value, item.name, sealed.kept,
+                ["labl": .text(item.label), "gena": .bytes(item.description.kept)])
         }
     }
 
     /// Changes an item that is there; what is nil stays.
-    func change(_ item: Item, sealed: Data?) async throws(BridgeFailure) {
+    func change(_ item: Item, sealed: SealedSecret?) async throws(BridgeFailure) {
         try await perform { device throws(DeviceError) in
             var attributes: Dictionary = [
                 "labl": .text(item.label), "gena": .bytes(item.description.kept),
             ]
-            attributes["v_Data"] = sealed.map(KeychainValue.bytes)
+            attributes["v_Data"] = sealed.map { .bytes($0.kept) }
             _ = try device.call(
                 "Keychain.Update", Change(query: Self.row(Service.value, item.name), attributes: attributes),
                 Nothing.self)
         }
     }
 
-    /// Writes the copy of an item's key for a program (SS-20).
+    /// Writes the copy of an item's key for another program than the one that stored it (SS-20).
     func grant(
         _ key: SymmetricKeyBytes, of item: String, to program: GrantedProgram
     ) async throws(BridgeFailure) {
@@ -277,20 +330,19 @@ final class SecretKeychain: Sendable {
         return attributes
     }
 
-    /// Removes the copy of an item's key that a program had; one that is gone already is no error.
+    /// Removes the row of a program's grant; one that is gone already is no error.
     func revoke(_ item: String, _ row: String) async throws(BridgeFailure) {
         try await perform { device throws(DeviceError) in
             try Self.delete(device, Service.grant, "\(item)/\(row)")
         }
     }
 
-    /// Deletes an item with all its rows; the secret first.
+    /// Deletes an item with all its rows; its own first.
     ///
     /// The keychain asks nobody for that (AC-24): whoever calls this has.
     func delete(_ item: String, grants: Set<String>) async throws(BridgeFailure) {
         try await perform { device throws(DeviceError) in
             try Self.delete(device, Service.value, item)
-            try Self.delete(device, Service.key, item)
             for program in grants { try Self.delete(device, Service.grant, "\(item)/\(program)") }
         }
     }

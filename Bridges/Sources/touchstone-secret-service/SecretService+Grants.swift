@@ -30,13 +30,26 @@ extension SecretService {
         return (item, row)
     }
 
+    /// Writes an item's row without the copy of its key; its dates stay.
+    private func removeCopy(of name: String) async throws(BridgeFailure) {
+        let sealed = try await keychain.sealedSecret(of: name)
+        guard var item = items[name] else { throw .locked }
+        item.description.grantee = nil
+        item.description.modified = item.modified
+        try await keychain.change(item, sealed: sealed.withoutCopy)
+        if isOpen { items[name] = item }
+    }
+
     /// - Returns: How many of them there were.
     private func revoke(_ pairs: [(item: String, row: String)], _ client: BusClient) async throws(Refusal) -> Int {
         try await open(for: client)
         return try await inTurn { () async throws(Refusal) in
             var count = 0
             for (item, row) in pairs where grants.kept[item]?.contains(row) == true {
-                do throws(BridgeFailure) { try await keychain.revoke(item, row) } catch { throw Refusal(error) }
+                do throws(BridgeFailure) {
+                    if items[item]?.description.grantee?.row == row { try await removeCopy(of: item) }
+                    try await keychain.revoke(item, row)
+                } catch { throw Refusal(error) }
                 grants.revoke(item, row)
                 count += 1
             }

@@ -111,7 +111,7 @@ extension SecretService {
                 secret = unsafe own.secret.withUnsafeBytes { unsafe Data($0) }
             } else {
                 guard let key = keys[name] else { continue }
-                let sealed: Data
+                let sealed: SealedSecret
                 do throws(BridgeFailure) {
                     sealed = try await sealedSecret(of: name)
                 } catch {
@@ -119,7 +119,7 @@ extension SecretService {
                     if error == .gone, isOpen { continue }
                     throw Refusal(error)
                 }
-                guard let opened = SealedSecret.open(sealed, key, item: name) else { throw .failed }
+                guard let opened = sealed.open(key, item: name) else { throw .failed }
                 secret = opened
             }
             guard let (parameters, value) = session.cipher.seal(secret) else { throw .failed }
@@ -130,8 +130,13 @@ extension SecretService {
         return found
     }
 
-    private func sealedSecret(of name: String) async throws(BridgeFailure) -> Data {
+    private func sealedSecret(of name: String) async throws(BridgeFailure) -> SealedSecret {
         if let sealed = recent[name] { return sealed }
+        return try await readSealedSecret(of: name)
+    }
+
+    /// Reads it from the device, with the copy of its key.
+    func readSealedSecret(of name: String) async throws(BridgeFailure) -> SealedSecret {
         let before = isWriting ? nil : writes
         let sealed = try await keychain.sealedSecret(of: name)
         // What was changed while it was read may be older than what is kept.
@@ -139,10 +144,18 @@ extension SecretService {
         return sealed
     }
 
-    /// Keeps a changed item, and notes its new secret.
-    private func keep(_ item: SecretKeychain.Item, sealed: Data?) async throws(Refusal) {
-        if sealed != nil { recent.remove(item.name) }
-        do throws(BridgeFailure) { try await keychain.change(item, sealed: sealed) } catch { throw Refusal(error) }
+    /// Keeps a changed item, and notes its new secret; nil leaves the secret as it is.
+    private func keep(
+        _ item: SecretKeychain.Item, _ secret: Data?, _ key: SymmetricKeyBytes
+    ) async throws(Refusal) {
+        var sealed: SealedSecret?
+        do throws(BridgeFailure) {
+            if let secret {
+                sealed = try await keychain.seal(secret, key, of: item)
+                recent.remove(item.name)
+            }
+            try await keychain.change(item, sealed: sealed)
+        } catch { throw Refusal(error) }
         guard isOpen else { return }
         items[item.name] = item
         if let sealed { recent.put(sealed, of: item.name) }
@@ -166,7 +179,7 @@ extension SecretService {
         }
         let description = ItemDescription(
             collection: collection, attributes: attributes, contentType: given.contentType,
-            maker: client.client.executable)
+            maker: client.client.executable, grantee: client.grantee.program)
         let new = SecretKeychain.Item(
             name: SecretPath.newName(), label: label, description: description, created: Self.now, modified: Self.now)
         if collection == Self.session { return try keep(new, given.secret, replaces: replaces, client) }
@@ -194,9 +207,10 @@ extension SecretService {
 
     func add(_ item: SecretKeychain.Item, _ secret: Data, _ client: BusClient) async throws(Refusal) {
         let key = SymmetricKeyBytes()
-        guard let sealed = SealedSecret.seal(secret, key, item: item.name) else { throw .failed }
+        let sealed: SealedSecret
         do throws(BridgeFailure) {
-            try await keychain.add(item, sealed: sealed, key: key, grantedTo: client.grantee.program)
+            sealed = try await keychain.seal(secret, key, of: item)
+            try await keychain.add(item, sealed)
         } catch { throw Refusal(error) }
         index.put(item.name, in: item.description.collection, item.description.attributes)
         if isOpen {
@@ -248,8 +262,7 @@ extension SecretService {
         item.description.contentType = given.contentType
         item.modified = Self.now
         item.description.modified = nil
-        guard let sealed = SealedSecret.seal(given.secret, key, item: name) else { throw .failed }
-        try await keep(item, sealed: sealed)
+        try await keep(item, given.secret, key)
         announce("ItemChanged", name, in: item.description.collection)
     }
 
@@ -284,9 +297,7 @@ extension SecretService {
             edit(&item)
             item.modified = Self.now
             item.description.modified = nil
-            let sealed = secret().map { SealedSecret.seal($0, key, item: name) }
-            if case .some(.none) = sealed { throw .failed }
-            try await keep(item, sealed: sealed ?? nil)
+            try await keep(item, secret(), key)
             index.put(name, in: item.description.collection, item.description.attributes)
             announce("ItemChanged", name, in: item.description.collection)
         }

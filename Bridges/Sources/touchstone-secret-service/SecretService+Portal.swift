@@ -142,7 +142,7 @@ extension SecretService {
                     name: SecretPath.newName(), label: "Secret of \(app)",
                     description: ItemDescription(
                         collection: Self.login, attributes: [Portal.attribute: app],
-                        contentType: "application/octet-stream", maker: program),
+                        contentType: "application/octet-stream", maker: program, grantee: client.grantee.program),
                     created: Self.now, modified: Self.now)
                 let secret = SymmetricKeyBytes().bytes + SymmetricKeyBytes().bytes
                 try await add(item, secret, client)
@@ -161,7 +161,7 @@ extension SecretService {
         // What came in from gnome-keyring was granted to nobody: the owner is asked once.
         let keys = try await keys(of: [name], client, .read, waiting, longest: Times.always)
         let sealed = try await keychain.sealedSecret(of: name)
-        guard let key = keys[name], let secret = SealedSecret.open(sealed, key, item: name), !secret.isEmpty else {
+        guard let key = keys[name], let secret = sealed.open(key, item: name), !secret.isEmpty else {
             throw .invalid
         }
         return secret

@@ -156,10 +156,11 @@ actor SecretService {
         let isNews = new != state || !isStateKnown
         isStateKnown = true
         guard isNews else { return }
-        let wasLocked = state.isLocked
+        let isOther = new.isPasscodeSet != state.isPasscodeSet
+        let isUnlocked = !new.isLocked && (state.isLocked || isOther)
         state = new
         if new == .away { keychain.disconnect() }
-        if new.isLocked {
+        if new.isLocked || isOther {
             loadNumber += 1
             if isOpen {
                 isOpen = false
@@ -168,7 +169,8 @@ actor SecretService {
                 grants.lock()
                 announceLock()
             }
-        } else if wasLocked {
+        }
+        if isUnlocked {
             loadNumber += 1
             let number = loadNumber
             Task { await load(number) }

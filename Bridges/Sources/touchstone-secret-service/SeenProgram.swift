@@ -1,4 +1,5 @@
 import BridgeCore
+import SecretServiceModel
 
 /// What the file of a process says of it.
 struct SeenProgram: Sendable {

@@ -85,14 +85,60 @@ import Testing
 
     @Test("SS-20: a sealed secret opens with its key and as its item only")
     func sealing() throws {
-        let key = SymmetricKeyBytes()
-        let sealed = try #require(SealedSecret.seal(Data("x".utf8), key, item: "one"))
-        #expect(SealedSecret.open(sealed, key, item: "one") == Data("x".utf8))
-        #expect(SealedSecret.open(sealed, key, item: "two") == nil)
-        #expect(SealedSecret.open(sealed, SymmetricKeyBytes(), item: "one") == nil)
-        #expect(SealedSecret.open(sealed.dropLast(), key, item: "one") == nil)
-        #expect(SealedSecret.open(Data(), key, item: "one") == nil)
+        let (key, owner) = (SymmetricKeyBytes(), OwnerKey())
+        let made = try #require(
+            SealedSecret(Data("x".utf8), key, item: "one", for: owner.publicKey, hasCopy: true))
+        let sealed = try #require(SealedSecret(made.kept))
+        #expect(sealed.kept == made.kept)
+        #expect(sealed.open(key, item: "one") == Data("x".utf8))
+        #expect(sealed.open(key, item: "two") == nil)
+        #expect(sealed.open(SymmetricKeyBytes(), item: "one") == nil)
+        #expect(try #require(SealedSecret(made.kept.dropLast())).open(key, item: "one") == nil)
         #expect(SymmetricKeyBytes(Data(count: 31)) == nil)
+    }
+
+    @Test("SS-20: the owner's key opens the key of each item, as that item's only; another one opens none")
+    func ownerKeys() throws {
+        let (key, owner) = (SymmetricKeyBytes(), OwnerKey())
+        let sealed = try #require(SealedSecret(Data(), key, item: "one", for: owner.publicKey, hasCopy: false))
+        #expect(sealed.owner == OwnerKey.Public(name: owner.publicKey.name))
+        let kept = try #require(OwnerKey(owner.bytes))
+        #expect(sealed.key(kept, item: "one")?.bytes == key.bytes)
+        #expect(sealed.key(kept, item: "two") == nil)
+        #expect(sealed.key(OwnerKey(), item: "one") == nil)
+        #expect(OwnerKey(Data(count: 31)) == nil)
+        #expect(OwnerKey.Public(name: "x") == nil)
+        #expect(OwnerKey.Public(name: Data(count: 31).base64EncodedString()) == nil)
+    }
+
+    @Test("SS-20, BR-33: a row has the copy of its key only while its program is granted it")
+    func copies() throws {
+        let (key, owner) = (SymmetricKeyBytes(), OwnerKey().publicKey)
+        let sealed = try #require(SealedSecret(Data([1]), key, item: "one", for: owner, hasCopy: true))
+        #expect(sealed.copy?.bytes == key.bytes)
+        #expect(sealed.kept.range(of: key.bytes) != nil)
+        let revoked = try #require(SealedSecret(sealed.withoutCopy.kept))
+        #expect(revoked.copy == nil)
+        #expect(revoked.kept.range(of: key.bytes) == nil)
+        #expect(revoked.open(key, item: "one") == Data([1]))
+        let other = try #require(SealedSecret(Data([1]), key, item: "one", for: owner, hasCopy: false))
+        #expect(other.copy == nil)
+    }
+
+    @Test("SS-20: a row that is cut off, or of another version, is refused")
+    func malformedRows() throws {
+        let sealed = try #require(
+            SealedSecret(Data(), SymmetricKeyBytes(), item: "one", for: OwnerKey().publicKey, hasCopy: true))
+        // All of it but the sealed secret, which has its own tag.
+        for count in 0..<(2 + 32 + 32 + 48 + 32) { #expect(SealedSecret(sealed.kept.prefix(count)) == nil) }
+        var other = sealed.kept
+        other[0] = 2
+        #expect(SealedSecret(other) == nil)
+        other = sealed.kept
+        other[1] = 31
+        #expect(SealedSecret(other) == nil)
+        // A part of a larger buffer does not begin at 0.
+        #expect(SealedSecret((Data([0]) + sealed.kept).dropFirst())?.kept == sealed.kept)
     }
 
     @Test("SS-21: each attribute that is named has to be there; the newest comes first")
