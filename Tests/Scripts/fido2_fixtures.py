@@ -5,7 +5,6 @@ import os
 import socket
 
 import pytest
-
 from fido2.client import DefaultClientDataCollector, Fido2Client, UserInteraction
 from fido2.cose import CoseKey
 from fido2.ctap2 import Ctap2
