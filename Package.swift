@@ -53,6 +53,8 @@ let package = Package(
         // For the same package: D-Bus, and powers modulo a prime.
         .library(name: "CSystemd", targets: ["CSystemd"]),
         .library(name: "CGMP", targets: ["CGMP"]),
+        // For the same package and the package SignIn: what passkeys are written in.
+        .library(name: "TouchstoneCBOR", targets: ["TouchstoneCBOR"]),
         // For its programs that hold passwords of others.
         .library(name: "CTouchstoneWiping", targets: ["CTouchstoneWiping"]),
         .library(name: "TouchstoneSignIn", targets: ["TouchstoneSignIn"]),
@@ -100,6 +102,8 @@ let package = Package(
         library("TouchstoneMemory", ["CSodium"]),
         library("TouchstoneCertificates", [asn1]),
         library("TouchstoneAge", ["TouchstoneMemory", "CSodium", crypto]),
+        // canonical CBOR, as passkeys have it: for the packages Bridges and SignIn
+        library("TouchstoneCBOR"),
 
         library("TouchstoneLog", ["TouchstoneCore", crypto]),
 
@@ -252,6 +256,7 @@ let package = Package(
             ]),
 
         // tests of the ground
+        tests("TouchstoneCBORTests", ["TouchstoneCBOR"]),
         tests("TouchstoneAgeTests", ["TouchstoneAge", "TouchstoneMemory"], resources: [.copy("Fixtures")]),
 
         // tests of signing in; those with a server are in the package SignIn

@@ -24,6 +24,7 @@ let system: Target.Dependency = .product(name: "CTouchstoneSystem", package: "to
 let wiping: Target.Dependency = .product(name: "CTouchstoneWiping", package: "touchstone")
 let bus: Target.Dependency = .product(name: "CSystemd", package: "touchstone")
 let numbers: Target.Dependency = .product(name: "CGMP", package: "touchstone")
+let cbor: Target.Dependency = .product(name: "TouchstoneCBOR", package: "touchstone")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let asn1: Target.Dependency = .product(name: "SwiftASN1", package: "swift-asn1")
@@ -126,8 +127,8 @@ let package = Package(
 
         // passkeys
         library("CTAPHID"),
-        library("CTAP", [crypto, cryptoExtras]),
-        tests("CTAPTests", ["CTAP", "CTAPHID", crypto, cryptoExtras]),
+        library("CTAP", [cbor, crypto, cryptoExtras]),
+        tests("CTAPTests", ["CTAP", "CTAPHID", cbor, crypto, cryptoExtras]),
         tool("touchstone-fido", ["BridgeCore", "BridgeProcesses", "CTAP", "CTAPHID", device, arguments]),
     ]
 )

@@ -65,6 +65,7 @@ let package = Package(
             ]),
         parsers("TouchstoneMemory", ["CSodium"]),
         parsers("TouchstoneCertificates", [asn1]),
+        parsers("TouchstoneCBOR"),
         parsers("TouchstoneAge", ["TouchstoneMemory", "CSodium", crypto]),
         parsers("TouchstoneLog", ["TouchstoneCore", crypto]),
         parsers("TouchstoneTransport", ["TouchstoneCore", "TouchstoneInterfaces", "CTouchstoneSystem"]),
@@ -113,7 +114,13 @@ let package = Package(
         // Of the package Bridges, by the link Bridges.
         .target(name: "CredentialProtocol", path: "Bridges/CredentialProtocol", swiftSettings: watched),
         .target(name: "CTAPHID", path: "Bridges/CTAPHID", swiftSettings: watched),
-        .target(name: "CTAP", dependencies: [crypto, cryptoExtras], path: "Bridges/CTAP", swiftSettings: watched),
+        .target(
+            name: "CTAP", dependencies: ["TouchstoneCBOR", crypto, cryptoExtras], path: "Bridges/CTAP",
+            swiftSettings: watched),
+        // Of the package SignIn, by the link SignIn.
+        .target(
+            name: "WebAuthn", dependencies: ["TouchstoneCBOR", "TouchstoneSignInProtocol", crypto],
+            path: "SignIn/WebAuthn", swiftSettings: watched),
         .target(name: "AgePlugin", dependencies: [crypto], path: "Bridges/AgePlugin", swiftSettings: watched),
         .target(name: "PinentryProtocol", path: "Bridges/PinentryProtocol", swiftSettings: watched),
         .target(name: "PAMChallenge", dependencies: [crypto], path: "Bridges/PAMChallenge", swiftSettings: watched),
@@ -131,7 +138,7 @@ let package = Package(
             dependencies: [
                 "AgePlugin", "CHelperLines", "CTAP", "CTAPHID", "Command", "CredentialProtocol", "P11RPC", "P11Token",
                 "PAMChallenge", "PinentryProtocol",
-                "SSHAgentProtocol", "TouchstoneAge",
+                "SSHAgentProtocol", "TouchstoneAge", "TouchstoneCBOR",
                 "TouchstoneCertificates",
                 "TouchstoneCore",
                 "TouchstoneDevice",
@@ -140,7 +147,7 @@ let package = Package(
                 "TouchstoneKeychain",
                 "TouchstoneLog", "TouchstoneMemory",
                 "TouchstoneSecurity", "TouchstoneSensors", "TouchstoneSignInProtocol", "TouchstonePeers",
-                "TouchstoneTPMRoot", "TouchstoneTransport", "TouchstoneTrust", crypto, grdb, asn1,
+                "TouchstoneTPMRoot", "TouchstoneTransport", "TouchstoneTrust", "WebAuthn", crypto, grdb, asn1,
             ],
             swiftSettings: fuzzers,
             linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])]),

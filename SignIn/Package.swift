@@ -20,6 +20,7 @@ let strict: [SwiftSetting] = [
 let asUsers: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
 // End: Swift settings
 
+let cbor: Target.Dependency = .product(name: "TouchstoneCBOR", package: "touchstone")
 let signInProtocol: Target.Dependency = .product(name: "TouchstoneSignInProtocol", package: "touchstone")
 let hummingbird: Target.Dependency = .product(name: "Hummingbird", package: "hummingbird")
 let log: Target.Dependency = .product(name: "Logging", package: "swift-log")
@@ -62,10 +63,19 @@ let package = Package(
                 .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
             ],
             swiftSettings: strict),
+        // passkeys, as a site judges them: values in, a result or a refusal out
+        .target(
+            name: "WebAuthn", dependencies: [cbor, signInProtocol, crypto],
+            swiftSettings: strict),
+        .testTarget(
+            name: "WebAuthnTests",
+            dependencies: ["WebAuthn", cbor, crypto],
+            resources: [.copy("Fixtures")], swiftSettings: asUsers),
         .target(
             name: "TouchstoneSignInServer",
             dependencies: [
-                "CEpoll", "CPostgreSQL", "CSodiumPassword", "SignInConnections", signInProtocol, hummingbird, log,
+                "CEpoll", "CPostgreSQL", "CSodiumPassword", "SignInConnections", "WebAuthn", signInProtocol,
+                hummingbird, log,
                 lifecycle, crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),

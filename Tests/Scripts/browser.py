@@ -48,7 +48,7 @@ class Browser:
             f"--user-data-dir={self.directory}", "--disable-dev-shm-usage", "--no-first-run", "--lang=en",
             # Nothing of the browser's own is looked up, and nothing but this machine has an address.
             "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server",
-            "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+            "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1 , EXCLUDE localhost",
         ):
             options.add_argument(argument)
         if os.geteuid() == 0:
@@ -101,7 +101,7 @@ class Browser:
         elsewhere = [
             url for url in requested
             if urllib.parse.urlsplit(url).scheme not in ("data", "chrome", "about")
-            and urllib.parse.urlsplit(url).hostname != "127.0.0.1"]
+            and urllib.parse.urlsplit(url).hostname not in ("127.0.0.1", "localhost")]
         equal(elsewhere, [], "what was asked for from elsewhere")
 
 

@@ -8,7 +8,6 @@ import os
 import pathlib
 import pty
 import re
-import socket
 import subprocess
 import sys
 import threading
@@ -18,7 +17,7 @@ import traceback
 from container import DAEMONS, OWNER, OWNER_ID, PROGRAMS, STRANGER, SYSTEM, Container
 from device import REPOSITORY, check, equal, wait_for
 from guest import DONE
-from system_reader import READER, VIRTUAL
+from system_reader import VIRTUAL, tell, touch
 
 BRIDGES = REPOSITORY / ".build/debug"
 UNREADABLE = f"{DAEMONS}/system"
@@ -81,25 +80,7 @@ class Owner:
         elif self.answer == "passcode":
             os.write(self.terminal, f"{PASSCODE}\n".encode())
         elif self.answer == "finger":
-            touch("A")
-
-
-def tell(command):
-    """To the virtual reader; False while nobody has it open."""
-    with socket.socket(socket.AF_UNIX) as reader:
-        try:
-            reader.connect(READER)
-            reader.sendall(command.encode())
-            reader.shutdown(socket.SHUT_WR)
-            while reader.recv(100):
-                pass
-            return True
-        except OSError:
-            return False
-
-
-def touch(finger):
-    wait_for(lambda: tell(f"SCAN {finger}"), "the reader to be open", LONGEST)
+            touch("A", LONGEST)
 
 
 def say(what):

@@ -63,6 +63,9 @@ public struct Proof: Sendable {
         try connection.call(method, parameters, reply)
     }
 
+    /// The same, for calls that fail where the owner would have to be asked once more.
+    public var askingNobody: Proof { Proof(connection: connection, context: context, options: options?.askingNobody) }
+
     private struct SignRequest: Encodable {
         var key: Data
         var data: Data

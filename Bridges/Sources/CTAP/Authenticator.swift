@@ -1,5 +1,6 @@
 internal import Crypto
 public import Foundation
+internal import TouchstoneCBOR
 
 /// A CTAP 2.0 authenticator: commands in, answers out (FD-10…17, FD-30…34).
 ///

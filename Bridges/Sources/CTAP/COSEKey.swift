@@ -1,3 +1,5 @@
+internal import TouchstoneCBOR
+
 /// Public keys as COSE has them: kind 1, algorithm 3, curve -1, coordinates -2 and -3.
 enum COSEKey {
     private static let ellipticCurve = 2

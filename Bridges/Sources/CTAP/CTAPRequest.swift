@@ -1,3 +1,5 @@
+internal import TouchstoneCBOR
+
 /// A command, read and checked as far as that needs nobody (FD-9).
 enum CTAPRequest: Hashable, Sendable {
     case makeCredential(MakeCredential)
@@ -22,7 +24,11 @@ enum CTAPRequest: Hashable, Sendable {
     /// - Throws: `CTAPStatus`.
     init(_ bytes: [UInt8]) throws(CTAPStatus) {
         guard let command = bytes.first else { throw .invalidLength }
-        func parameters() throws(CTAPStatus) -> Parameters { try Parameters(CBOR(Array(bytes.dropFirst()))) }
+        func parameters() throws(CTAPStatus) -> Parameters {
+            let value: CBOR
+            do throws(MalformedCBOR) { value = try CBOR(Array(bytes.dropFirst())) } catch { throw .invalidCBOR }
+            return try Parameters(value)
+        }
         func alone(_ request: CTAPRequest) throws(CTAPStatus) -> CTAPRequest {
             guard bytes.count == 1 else { throw .invalidLength }
             return request
@@ -214,15 +220,5 @@ struct GetAssertion: Hashable, Sendable {
 }
 
 extension CBOR {
-    /// A map with numbers for keys; what is nil is left out.
-    static func entries(_ pairs: [(Int, CBOR?)]) -> CBOR {
-        .map(Dictionary(uniqueKeysWithValues: pairs.compactMap { pair in pair.1.map { (CBOR(pair.0), $0) } }))
-    }
-
-    /// A map with texts for keys; what is nil is left out.
-    static func names(_ pairs: [(String, CBOR?)]) -> CBOR {
-        .map(Dictionary(uniqueKeysWithValues: pairs.compactMap { pair in pair.1.map { (.text(pair.0), $0) } }))
-    }
-
     static func data(_ data: some Sequence<UInt8>) -> CBOR { .bytes(Array(data)) }
 }

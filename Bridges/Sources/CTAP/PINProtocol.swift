@@ -1,6 +1,7 @@
 internal import Crypto
 internal import CryptoExtras
 internal import Foundation
+internal import TouchstoneCBOR
 
 /// How a client and the authenticator agree on a key: PIN/UV auth protocol one and two of CTAP, used for hmac-secret alone (FD-15).
 enum PINProtocol: Int, Hashable, Sendable {

@@ -98,12 +98,12 @@ struct CredentialStore {
     }
 
     /// The secret of a credential, with what the owner proved.
-    func secret(of credential: Credential, _ proof: Proof, _ options: AskingOptions?) throws(DeviceError) -> [UInt8]? {
+    func secret(of credential: Credential, _ proof: Proof) throws(DeviceError) -> [UInt8]? {
         guard credential.hasSecret else { return nil }
         var query = Self.row(.secret, credential.id)
         query["r_Data"] = .yes
         let found = try proof.call(
-            "Keychain.CopyMatching", Query(query: query, context: proof.context, options: options), Found.self)
+            "Keychain.CopyMatching", Query(query: query, context: proof.context, options: proof.options), Found.self)
         guard let secret = found.items.first?.data else { throw .malformedReply }
         return Array(secret)
     }

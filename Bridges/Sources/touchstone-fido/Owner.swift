@@ -59,14 +59,6 @@ final class Owner: CredentialDevice {
     }
     private struct Creation: Encodable { var kind = "p256"; var accessControl: AccessControl }
     private struct Created: Decodable { var key: Data; var publicKey: Data }
-    private struct Signing: Encodable {
-        var key: Data
-        var data: Data
-        var context: String
-        var options: AskingOptions?
-        var keyLabel: String
-    }
-    private struct Signed: Decodable { var signature: Data }
     private struct EnvironmentReply: Decodable {
         struct Environment: Decodable { var isBiometryUsable: Bool }
         var environment: Environment
@@ -112,7 +104,7 @@ final class Owner: CredentialDevice {
             var results: Results = []
             for credential in credentials {
                 let secret =
-                    withSecrets ? try store.secret(of: credential, proof, proof.options?.askingNobody) : nil
+                    withSecrets ? try store.secret(of: credential, proof.askingNobody) : nil
                 let result = try Self.outcome { () throws(CTAPStatus) in
                     try message(credential, secret)
                 } then: {
@@ -150,14 +142,7 @@ final class Owner: CredentialDevice {
     private static func sign(_ message: AuthenticatorMessage, _ key: Data, _ proof: Proof) throws(DeviceError)
         -> [UInt8]
     {
-        Array(
-            try proof.call(
-                "Key.Sign",
-                Signing(
-                    key: key, data: Data(message.digest), context: proof.context,
-                    options: proof.options?.askingNobody, keyLabel: "passkey"),
-                Signed.self
-            ).signature)
+        Array(try proof.askingNobody.sign(Data(message.digest), with: key, label: "passkey"))
     }
 
     /// The passcode alone, where the sensor does not count as biometry or the program was started so (FD-31).

@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import Synchronization
 import Testing
+import TouchstoneCBOR
 
 @testable import CTAP
 

@@ -2,6 +2,7 @@ import Crypto
 import CryptoExtras
 import Foundation
 import Testing
+import TouchstoneCBOR
 
 @testable import CTAP
 

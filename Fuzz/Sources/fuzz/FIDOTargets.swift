@@ -1,6 +1,7 @@
 import CTAP
 import CTAPHID
 import Foundation
+import TouchstoneCBOR
 
 /// Approves everything, and signs nothing: what is tried is what comes from outside.
 private struct NobodysDevice: CredentialDevice {

@@ -11,7 +11,7 @@ let all: [FuzzTarget] =
     + trustTargets
     + pamTargets
     + pkcs11Targets
-    + fidoTargets
+    + fidoTargets + passkeyTargets
 
 /// libFuzzer's own way in, for programs that have a `main`.
 @_silgen_name("LLVMFuzzerRunDriver")

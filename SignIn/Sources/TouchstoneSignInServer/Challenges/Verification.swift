@@ -68,7 +68,8 @@ extension SignInServer {
     ) async throws -> SignedByKey {
         let (submitted, message, taken, found) = try await open(call, for: purpose, counting: uses)
         let id = message.keyID
-        guard let key = found else { throw Failure.refused(.keyUnknown, key: id) }
+        // A passkey signs in by its own routes.
+        guard let key = found, key.credentialID == nil else { throw Failure.refused(.keyUnknown, key: id) }
         guard key.state == .active else { throw Failure.refused(.keyRevoked, key: id) }
         guard message.userHandle == key.userHandle else { throw Failure.refused(.userHandle, key: id) }
         let challenge = try check(taken, of: message)

@@ -71,6 +71,14 @@ struct MeasuredStore: SignInStore {
         try await measured("register") { try await store.register(key, passwordSession: passwordSession) }
     }
 
+    func registerPasskey(_ key: StoredKey, session: Data) async throws {
+        try await measured("registerPasskey") { try await store.registerPasskey(key, session: session) }
+    }
+
+    func key(credentialID: Data) async throws -> StoredKey? {
+        try await measured("key") { try await store.key(credentialID: credentialID) }
+    }
+
     func key(id: Data) async throws -> StoredKey? {
         try await measured("key") { try await store.key(id: id) }
     }
@@ -97,6 +105,12 @@ struct MeasuredStore: SignInStore {
 
     func addSession(_ session: StoredSession, raisingCounterTo counter: UInt64, at time: Date) async throws -> Bool {
         try await measured("addSession") { try await store.addSession(session, raisingCounterTo: counter, at: time) }
+    }
+
+    func addPasskeySession(_ session: StoredSession, counter: UInt64, at time: Date) async throws -> Bool {
+        try await measured("addPasskeySession") {
+            try await store.addPasskeySession(session, counter: counter, at: time)
+        }
     }
 
     func session(id: Data) async throws -> StoredSession? {

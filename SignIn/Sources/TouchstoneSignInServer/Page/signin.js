@@ -24,10 +24,13 @@ const byTest = (name) => document.querySelector(`[data-testid="${name}"]`);
 /// One attempt at a time; what belongs to an earlier one is void.
 let attempt = null;
 
-const acts = { begin, cancel, signOut };
+const acts = { addPasskey, begin, cancel, open, signOut, usePasskey };
 for (const button of document.querySelectorAll("[data-act]")) button.addEventListener("click", () => acts[button.dataset.act]());
 byTest("site").textContent = location.host;
 byTest("origin").textContent = location.origin;
+// Passkeys belong to a name: no browser has them for an address of numbers.
+const hasPasskeys = Boolean(globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON) && !/^[\d.]+$|^\[/.test(location.hostname);
+for (const element of document.querySelectorAll('[data-needs="passkeys"]')) element.hidden = !hasPasskeys;
 open();
 
 /// Shows one of the page's states, and moves the focus there if it was in the state before.
@@ -142,6 +145,77 @@ async function cancel() {
   await ask("POST", "v1/web/requests/deny", { request, code }).catch(() => {});
 }
 
+/// Signs in with a passkey that the owner chooses in the browser's own window.
+async function usePasskey() {
+  const mine = startAttempt();
+  show("choosing");
+  let options;
+  try {
+    const answer = await ask("POST", "v1/web/passkeys/sign-ins/challenge", {}, mine.ended.signal);
+    if (answer.status === 429) return endWith(mine, () => showWait(answer));
+    if (!answer.ok) return end(mine, "offline");
+    options = PublicKeyCredential.parseRequestOptionsFromJSON(await answer.json());
+  } catch {
+    return end(mine, "offline");
+  }
+  let passkey;
+  try {
+    passkey = await navigator.credentials.get({ publicKey: options, signal: mine.ended.signal });
+  } catch {
+    return end(mine, "no-passkey");
+  }
+  try {
+    const answer = await ask("POST", "v1/web/passkeys/sign-ins", passkey.toJSON(), mine.ended.signal);
+    if (!answer.ok) return end(mine, answer.status === 401 ? "passkey-refused" : "offline");
+    const { account } = await answer.json();
+    endWith(mine, () => showAccount(account));
+  } catch {
+    end(mine, "offline");
+  }
+}
+
+/// Makes a passkey for the account that is signed in.
+async function addPasskey() {
+  const button = byTest("add-passkey");
+  button.disabled = true;
+  note(await makePasskey());
+  button.disabled = false;
+}
+
+/// What became of it, in a sentence.
+async function makePasskey() {
+  const offline = "The site does not answer. No passkey was added.";
+  const again = "Sign out and in again, then add the passkey within five minutes.";
+  let options;
+  try {
+    const answer = await ask("POST", "v1/web/passkeys/registrations/challenge", {});
+    if (answer.status === 401) return again;
+    if (!answer.ok) return offline;
+    options = PublicKeyCredential.parseCreationOptionsFromJSON(await answer.json());
+  } catch {
+    return offline;
+  }
+  let passkey;
+  try {
+    passkey = await navigator.credentials.create({ publicKey: options });
+  } catch (error) {
+    return error.name === "InvalidStateError" ? "This authenticator has a passkey for your account already." : "No passkey was added.";
+  }
+  try {
+    const answer = await ask("POST", "v1/web/passkeys/registrations", passkey.toJSON());
+    if (answer.ok) return "The passkey was added.";
+    if (answer.status === 409) return "The account has as many keys as it may have, or this one already.";
+    return answer.status === 401 ? "The site refused the passkey. No passkey was added." : offline;
+  } catch {
+    return offline;
+  }
+}
+
+function note(text) {
+  byTest("passkey-note").textContent = text;
+  byTest("passkey-note").hidden = !text;
+}
+
 async function signOut() {
   try {
     const answer = await ask("POST", "v1/web/session/end", {});
@@ -171,6 +245,7 @@ function endWith(mine, then) {
 
 function showAccount(name) {
   byTest("account").textContent = name;
+  note("");
   show("signed-in");
 }
 

@@ -36,6 +36,8 @@ struct Failure: Error {
     /// Of a password that was refused: whose it should have been, by ``SignInServer/logName(_:)``, and from where it came.
     var name: String?
     var address: String?
+    /// Of a passkey that was refused: why.
+    var passkey: String?
 
     static func refused(_ reason: Reason, key: Data? = nil) -> Failure {
         Failure(answer: .refused, reason: reason, keyID: key)
@@ -76,6 +78,7 @@ enum Reason: String, Sendable, CaseIterable {
     case noToken
     case origin
     case password
+    case passkey
     case passwordSession
     case proofClaims
     case proofForm
@@ -89,6 +92,7 @@ enum Reason: String, Sendable, CaseIterable {
     case route
     case secondFactor
     case sessionEnded
+    case sessionOld
     case signature
     case signatureForm
     case storage

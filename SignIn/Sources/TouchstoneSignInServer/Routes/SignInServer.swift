@@ -111,6 +111,7 @@ public final class SignInServer: Sendable {
         if let keyID = failure.keyID { metadata["key"] = "\(keyID.base64URL.prefix(8))" }
         if let name = failure.name { metadata["name"] = "\(name)" }
         if let address = failure.address { metadata["address"] = "\(address)" }
+        if let passkey = failure.passkey { metadata["passkey"] = "\(passkey)" }
         logger.notice("request refused", metadata: metadata)
         metrics.refused(failure.reason)
     }

@@ -5,7 +5,7 @@ enum SQLSchema {
     /// Of this program.
     ///
     /// It opens every older one, and refuses newer ones.
-    static let version: Int64 = 4
+    static let version: Int64 = 5
 
     /// - Returns: The statements that make version `number` of the one before it; 1 begins with nothing.
     static func step(_ number: Int64, _ dialect: SQLDialect) -> [String] {
@@ -18,6 +18,14 @@ enum SQLSchema {
             [
                 "DROP INDEX expiry_of_transactions",
                 "CREATE INDEX expiry_of_transactions ON transactions (expires_at) WHERE confirmed_by IS NULL",
+            ]
+        // A passkey is a key of the account's that its authenticator calls by this name.
+        case 5:
+            [
+                "ALTER TABLE device_keys ADD COLUMN credential_id \(dialect.bytes)",
+                """
+                CREATE UNIQUE INDEX key_of_credential ON device_keys (credential_id) WHERE credential_id IS NOT NULL
+                """,
             ]
         default: []
         }

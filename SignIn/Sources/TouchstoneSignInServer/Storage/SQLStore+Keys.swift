@@ -7,10 +7,10 @@ extension SQLStore {
         let forUpdate = forUpdate
         try await database.transaction { connection in
             try Self.lockAccount(key.userHandle, connection, forUpdate)
-            let session = try connection.rows(
-                "SELECT user_handle FROM password_sessions WHERE hash = $1 AND user_handle = $2 AND expires_at > $3",
-                [.bytes(passwordSession), .bytes(key.userHandle), .time(key.registeredAt)])
-            guard !session.isEmpty else { throw StoreError.notActive }
+            try Self.check(
+                connection.rows(
+                    "SELECT user_handle FROM password_sessions WHERE hash = $1 AND user_handle = $2 AND expires_at > $3",
+                    [.bytes(passwordSession), .bytes(key.userHandle), .time(key.registeredAt)]))
             let replaced = try connection.rows(
                 """
                 UPDATE device_keys SET revoked_reason = $1, revoked_at = $2
@@ -21,18 +21,44 @@ extension SQLStore {
                     .bytes(key.deviceID),
                 ])
             for row in replaced { try Self.endSessions(of: try row.bytes(0), connection) }
-            let active = try connection.rows(
-                "SELECT id FROM device_keys WHERE user_handle = $1 AND revoked_reason IS NULL", [.bytes(key.userHandle)]
-            )
-            guard active.count < StoredKey.mostActive else { throw StoreError.full }
-            try Self.insert(key, connection)
+            try Self.insertIfThereIsRoom(key, connection)
         }
+    }
+
+    /// ``SignInStore``: `registerPasskey`, as it says there.
+    public func registerPasskey(_ key: StoredKey, session: Data) async throws {
+        let forUpdate = forUpdate
+        try await database.transaction { connection in
+            try Self.lockAccount(key.userHandle, connection, forUpdate)
+            try Self.check(
+                connection.rows(
+                    "SELECT user_handle FROM sessions WHERE id = $1 AND user_handle = $2 AND expires_at > $3",
+                    [.bytes(session), .bytes(key.userHandle), .time(key.registeredAt)]))
+            try Self.insertIfThereIsRoom(key, connection)
+        }
+    }
+
+    /// That there is a session which vouches.
+    private static func check(_ sessions: [SQLRow]) throws {
+        guard !sessions.isEmpty else { throw StoreError.notActive }
+    }
+
+    private static func insertIfThereIsRoom(_ key: StoredKey, _ connection: any SQLConnection) throws {
+        let active = try connection.rows(
+            "SELECT id FROM device_keys WHERE user_handle = $1 AND revoked_reason IS NULL", [.bytes(key.userHandle)])
+        guard active.count < StoredKey.mostActive else { throw StoreError.full }
+        try insert(key, connection)
     }
 
     /// ``SignInStore``: `key`, as it says there.
     public func key(id: Data) async throws -> StoredKey? {
         let reading = Self.reading(keyID: id)
         return try await read(reading.text, reading.values, StoredKey.init).first
+    }
+
+    /// ``SignInStore``: `key`, as it says there.
+    public func key(credentialID: Data) async throws -> StoredKey? {
+        try await read("\(Self.keys) WHERE credential_id = $1", [.bytes(credentialID)], StoredKey.init).first
     }
 
     static func reading(keyID: Data) -> SQLStatement {
@@ -118,7 +144,7 @@ extension SQLStore {
 
     private static let keys = """
         SELECT id, public_key, user_handle, device_id, device_name, counter, registered_at, last_used_at, revoked_reason,
-            revoked_at, attestation
+            revoked_at, attestation, credential_id
         FROM device_keys
         """
 
@@ -139,14 +165,15 @@ extension SQLStore {
         try connection.rows(
             """
             INSERT INTO device_keys (id, public_key, user_handle, device_id, device_name, counter, registered_at,
-                last_used_at, revoked_reason, revoked_at, attestation)
-            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+                last_used_at, revoked_reason, revoked_at, attestation, credential_id)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
             """,
             [
                 .bytes(key.id), .bytes(key.publicKey), .bytes(key.userHandle), .bytes(key.deviceID),
                 .text(key.deviceName),
                 .counter(key.counter), .time(key.registeredAt), .optional(key.lastUsedAt),
                 .optional(revoked?.reason.rawValue), .optional(revoked?.at), .optional(key.attestation),
+                .optional(key.credentialID),
             ])
     }
 }
@@ -159,6 +186,6 @@ extension StoredKey {
             deviceName: try row.text(4), counter: try row.counter(5), registeredAt: try row.time(6),
             lastUsedAt: try row.optional(7, row.time),
             state: try reason.map { .revoked($0, try row.time(9)) } ?? .active,
-            attestation: try row.optional(10, row.text))
+            attestation: try row.optional(10, row.text), credentialID: try row.optional(11, row.bytes))
     }
 }

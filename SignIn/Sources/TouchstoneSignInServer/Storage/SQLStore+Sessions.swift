@@ -14,6 +14,24 @@ extension SQLStore {
         return try await !perform([insertion, raise])[0].isEmpty
     }
 
+    /// ``SignInStore``: `addPasskeySession`, as it says there.
+    public func addPasskeySession(_ session: StoredSession, counter: UInt64, at time: Date) async throws -> Bool {
+        let isNew = "(counter < $1 OR counter = $1 AND $1 = $5)"
+        return try await database.transaction { connection in
+            let raised = try connection.rows(
+                """
+                UPDATE device_keys SET counter = $1, last_used_at = $2
+                WHERE id = $3 AND user_handle = $4 AND credential_id IS NOT NULL AND revoked_reason IS NULL AND \(isNew)
+                RETURNING id
+                """,
+                [.counter(counter), .time(time), .bytes(session.keyID), .bytes(session.userHandle), .counter(0)])
+            guard !raised.isEmpty else { return false }
+            let insertion = Self.insertion(of: session, ifItsKey: "revoked_reason IS NULL")
+            guard try !connection.rows(insertion.text, insertion.values).isEmpty else { throw StoreError.notActive }
+            return true
+        }
+    }
+
     /// Adds nothing if the key is another account's, or not as `condition` says.
     static func insertion(of session: StoredSession, ifItsKey condition: String) -> SQLStatement {
         SQLStatement(

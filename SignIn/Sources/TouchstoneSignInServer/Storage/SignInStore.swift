@@ -54,7 +54,15 @@ public protocol SignInStore: Sendable {
     /// password session is not the account's or not valid at the key's `registeredAt`; `.full` if the account has
     /// ``StoredKey/mostActive`` active keys on other devices.
     func register(_ key: StoredKey, passwordSession: Data) async throws
+    /// Adds a passkey.
+    ///
+    /// `session`: The id of the page's session that vouches for it, looked at in the same transaction.
+    /// Throws `.exists` if its credential or its key was ever there, revoked or not; `.notActive` if the account is not there, or the
+    /// session is not the account's or has ended at the key's `registeredAt`; `.full` as ``register(_:passwordSession:)``.
+    func registerPasskey(_ key: StoredKey, session: Data) async throws
     func key(id: Data) async throws -> StoredKey?
+    /// The passkey that its authenticator calls so, revoked or not.
+    func key(credentialID: Data) async throws -> StoredKey?
     /// The account's active keys and the ``StoredKey/mostRevoked`` that were revoked last, in the order of registration.
     func keys(userHandle: Data) async throws -> [StoredKey]
     /// Sets the counter and the time of last use if the counter is greater than the stored one and the key is active.
@@ -74,6 +82,11 @@ public protocol SignInStore: Sendable {
     ///
     /// False if the counter is not greater than the stored one, or the key is not an active one of the session's account.
     func addSession(_ session: StoredSession, raisingCounterTo counter: UInt64, at time: Date) async throws -> Bool
+    /// Sets the passkey's counter and time of last use, and adds the session: both, or neither.
+    ///
+    /// False if the key is not an active passkey of the session's account, or the counter is neither greater than the stored one, nor 0 as
+    /// the stored one.
+    func addPasskeySession(_ session: StoredSession, counter: UInt64, at time: Date) async throws -> Bool
     func session(id: Data) async throws -> StoredSession?
     /// The session whose current refresh token this is, expired or not: a page's cookie.
     func session(refreshHash: Data) async throws -> StoredSession?
@@ -217,6 +230,8 @@ public struct StoredKey: Sendable, Equatable {
     public var state: State
     /// What an attestation proved at its registration; nil: nothing did, and it may be any key (NP-21).
     public var attestation: String?
+    /// What the authenticator of a passkey calls it, at most 1023 bytes; nil: it is a device's key (FD-54).
+    public var credentialID: Data?
 }
 
 /// Why a key may sign no more (NP-30).

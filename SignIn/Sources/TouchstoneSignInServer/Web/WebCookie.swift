@@ -2,10 +2,12 @@ import Foundation
 import Hummingbird
 import TouchstoneSignInProtocol
 
-/// The two cookies of the page; neither is readable by a script or sent from another site.
+/// The cookies of the page; neither is readable by a script or sent from another site.
 enum WebCookie: String, Sendable {
     /// Which browser asked: 32 random bytes.
     case browser
+    /// Which browser asked to be signed in with a passkey: 32 random bytes.
+    case passkey
     /// The page's session: 32 random bytes.
     case session
 

@@ -23,7 +23,7 @@ extension SignInServer {
         return response
     }
 
-    private func pageSession(_ call: Call) async throws -> StoredSession? {
+    func pageSession(_ call: Call) async throws -> StoredSession? {
         guard let cookie = cookie(.session, of: call),
             let session = try await store.session(refreshHash: WebCookie.session.hash(cookie)),
             session.sessionKey == nil, session.expiresAt > configuration.now

@@ -1,3 +1,6 @@
+/// Another form than the canonical one, bytes that end too early, or a kind of value that CTAP and WebAuthn do not use.
+public struct MalformedCBOR: Error, Hashable, Sendable {}
+
 /// A value in CTAP2's canonical CBOR: the shortest form of everything, lengths in front, keys in order, at most four levels (FD-8).
 public enum CBOR: Hashable, Sendable {
     case unsigned(UInt64)
@@ -67,67 +70,95 @@ public enum CBOR: Hashable, Sendable {
 
     /// Reads one value, and nothing behind it.
     ///
-    /// - Throws: `CTAPStatus.invalidCBOR`: another form than the canonical one, or a kind of value that CTAP does not use.
-    public init(_ bytes: [UInt8]) throws(CTAPStatus) {
-        var reader = Reader(rest: bytes[...])
+    /// - Throws: ``MalformedCBOR``.
+    public init(_ bytes: [UInt8]) throws(MalformedCBOR) {
+        var rest = bytes[...]
+        try self.init(takenFrom: &rest)
+        guard rest.isEmpty else { throw MalformedCBOR() }
+    }
+
+    /// Reads one value, and leaves what is behind it.
+    ///
+    /// - Parameter bytes: The value's are taken from their beginning; after an error they are as they were.
+    /// - Throws: ``MalformedCBOR``.
+    public init(takenFrom bytes: inout ArraySlice<UInt8>) throws(MalformedCBOR) {
+        var reader = Reader(rest: bytes)
         self = try reader.value(level: 0)
-        guard reader.rest.isEmpty else { throw .invalidCBOR }
+        bytes = reader.rest
     }
 
     private struct Reader {
         var rest: ArraySlice<UInt8>
 
-        mutating func take(_ count: UInt64) throws(CTAPStatus) -> ArraySlice<UInt8> {
-            guard let count = Int(exactly: count), count <= rest.count else { throw .invalidCBOR }
+        mutating func take(_ count: UInt64) throws(MalformedCBOR) -> ArraySlice<UInt8> {
+            guard let count = Int(exactly: count), count <= rest.count else { throw MalformedCBOR() }
             defer { rest = rest.dropFirst(count) }
             return rest.prefix(count)
         }
 
-        mutating func head() throws(CTAPStatus) -> (kind: UInt8, value: UInt64) {
-            guard let first = rest.popFirst() else { throw .invalidCBOR }
+        mutating func head() throws(MalformedCBOR) -> (kind: UInt8, value: UInt64) {
+            guard let first = rest.popFirst() else { throw MalformedCBOR() }
             let small = first & 0x1F
             guard small >= 24 else { return (first >> 5, UInt64(small)) }
-            guard small <= 27 else { throw .invalidCBOR }
+            guard small <= 27 else { throw MalformedCBOR() }
             let value = try take(1 << UInt64(small - 24)).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
             let least: [UInt64] = [24, 0x100, 0x1_0000, 0x1_0000_0000]
-            guard value >= least[Int(small - 24)] else { throw .invalidCBOR }
+            guard value >= least[Int(small - 24)] else { throw MalformedCBOR() }
             return (first >> 5, value)
         }
 
-        mutating func value(level: Int) throws(CTAPStatus) -> CBOR {
+        mutating func value(level: Int) throws(MalformedCBOR) -> CBOR {
             let (kind, value) = try head()
             switch kind {
             case 0: return .unsigned(value)
             case 1: return .negative(value)
             case 2: return .bytes(Array(try take(value)))
             case 3:
-                guard let text = String(validating: try take(value), as: UTF8.self) else { throw .invalidCBOR }
+                guard let text = String(validating: try take(value), as: UTF8.self) else { throw MalformedCBOR() }
                 return .text(text)
             case 4:
                 // Each value has a byte at least, so nobody can ask for more room than they sent.
-                guard level < CBOR.mostLevels, value <= UInt64(rest.count) else { throw .invalidCBOR }
+                guard level < CBOR.mostLevels, value <= UInt64(rest.count) else { throw MalformedCBOR() }
                 var values: [CBOR] = []
                 for _ in 0..<value { values.append(try self.value(level: level + 1)) }
                 return .array(values)
             case 5:
-                guard level < CBOR.mostLevels, value <= UInt64(rest.count / 2) else { throw .invalidCBOR }
+                guard level < CBOR.mostLevels, value <= UInt64(rest.count / 2) else { throw MalformedCBOR() }
                 var values: [CBOR: CBOR] = [:]
                 var last: ArraySlice<UInt8>?
                 for _ in 0..<value {
                     let before = rest
                     let key = try self.value(level: level + 1)
                     let bytes = before.prefix(before.count - rest.count)
-                    if let last, !CBOR.isBefore(last, bytes) { throw .invalidCBOR }
+                    if let last, !CBOR.isBefore(last, bytes) { throw MalformedCBOR() }
                     last = bytes
                     // Two texts that Swift takes for the same are no two keys.
                     guard values.updateValue(try self.value(level: level + 1), forKey: key) == nil else {
-                        throw .invalidCBOR
+                        throw MalformedCBOR()
                     }
                 }
                 return .map(values)
             case 7 where value == 20 || value == 21: return .boolean(value == 21)
-            default: throw .invalidCBOR
+            default: throw MalformedCBOR()
             }
         }
+    }
+}
+
+extension CBOR {
+    /// A map with numbers for keys; what is nil is left out.
+    ///
+    /// - Parameter pairs: Each key once.
+    /// - Returns: The map.
+    public static func entries(_ pairs: [(Int, CBOR?)]) -> CBOR {
+        .map(Dictionary(uniqueKeysWithValues: pairs.compactMap { pair in pair.1.map { (CBOR(pair.0), $0) } }))
+    }
+
+    /// A map with texts for keys; what is nil is left out.
+    ///
+    /// - Parameter pairs: Each key once.
+    /// - Returns: The map.
+    public static func names(_ pairs: [(String, CBOR?)]) -> CBOR {
+        .map(Dictionary(uniqueKeysWithValues: pairs.compactMap { pair in pair.1.map { (.text(pair.0), $0) } }))
     }
 }

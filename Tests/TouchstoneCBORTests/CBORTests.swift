@@ -1,6 +1,5 @@
 import Testing
-
-@testable import CTAP
+import TouchstoneCBOR
 
 /// Values and bytes of RFC 8949's appendix A, and what CTAP2's canonical form refuses (FD-8).
 @Suite struct CBORTests {
@@ -32,8 +31,8 @@ import Testing
         #expect(value.encoded == bytes)
         #expect(try CBOR(bytes) == value)
         // Nothing may stand behind it, and nothing may be missing.
-        #expect(throws: CTAPStatus.invalidCBOR) { try CBOR(bytes + [0]) }
-        #expect(throws: CTAPStatus.invalidCBOR) { try CBOR(Array(bytes.dropLast())) }
+        #expect(throws: MalformedCBOR.self) { try CBOR(bytes + [0]) }
+        #expect(throws: MalformedCBOR.self) { try CBOR(Array(bytes.dropLast())) }
     }
 
     @Test(
@@ -56,7 +55,7 @@ import Testing
             [0xA2, 0x62, 0xC3, 0xA9, 0, 0x63, 0x65, 0xCC, 0x81, 0],
         ] as [[UInt8]]) func anotherFormIsRefused(_ bytes: [UInt8])
     {
-        #expect(throws: CTAPStatus.invalidCBOR) { try CBOR(bytes) }
+        #expect(throws: MalformedCBOR.self) { try CBOR(bytes) }
     }
 
     @Test func keysAreWrittenByKindThenLengthThenBytes() {
@@ -72,7 +71,19 @@ import Testing
     }
 
     @Test func fiveLevelsAreRefused() {
-        #expect(throws: CTAPStatus.invalidCBOR) { try CBOR([0x81, 0x81, 0x81, 0x81, 0x80]) }
-        #expect(throws: CTAPStatus.invalidCBOR) { try CBOR([UInt8](repeating: 0x81, count: 7608) + [0]) }
+        #expect(throws: MalformedCBOR.self) { try CBOR([0x81, 0x81, 0x81, 0x81, 0x80]) }
+        #expect(throws: MalformedCBOR.self) { try CBOR([UInt8](repeating: 0x81, count: 7608) + [0]) }
+    }
+
+    @Test func whatIsBehindAValueIsLeft() throws {
+        var bytes: ArraySlice<UInt8> = [0x82, 1, 2, 9, 9][...]
+        #expect(try CBOR(takenFrom: &bytes) == .array([CBOR(1), CBOR(2)]))
+        #expect(Array(bytes) == [9, 9])
+    }
+
+    @Test func afterAnErrorTheBytesAreAsTheyWere() {
+        var bytes: ArraySlice<UInt8> = [0x82, 1][...]
+        #expect(throws: MalformedCBOR.self) { try CBOR(takenFrom: &bytes) }
+        #expect(Array(bytes) == [0x82, 1])
     }
 }
