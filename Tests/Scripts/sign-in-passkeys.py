@@ -238,7 +238,7 @@ def a_passkey_is_a_key_of_its_account(server):
     counts.counter = 5
     expect(page.register(counts), 201)
     expect(page.use(counts, counter=6), 200)
-    refused(page.use(counts, counter=6), "the counter of before")
+    refused(page.use(counts, counter=6), "an earlier counter")
     equal(last_refusal(server), ("passkey", "counter"), "why")
     refused(page.use(counts, counter=9), "a copied passkey")
     equal(last_refusal(server)[0], "keyRevoked", "why")
@@ -254,7 +254,7 @@ def a_passkey_is_a_key_of_its_account(server):
     last = Passkey(SITE, server.origin)
     expect(page.register(last), 201)
     server.set_password(user.name, "another password for it")
-    refused(page.use(last), "a passkey of before the new password")
+    refused(page.use(last), "a passkey that is older than the password")
 
 
 main(
