@@ -2,7 +2,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 PROGRAMS := touchstone touchstoned touchstone-enclave
-# All packages are built in one place, so that what they share is compiled once and every program stands in .build/debug.
+# Packages are built in one place, so that what they share is compiled once. SignIn is not: a package that it needs asks whether
+# there is a module named Security, and would find ours.
 BUILD := swift build --scratch-path .build
 .PHONY: help build bridges desktop pages sign-in demo simulator screenshots test test-system fuzz sanitize deb dist test-deb bench format docs check clean
 
@@ -24,7 +25,7 @@ desktop: ## Build touchstone-agent, the window that asks (GTK 4)
 
 sign-in: ## Build the sign-in server and its client: touchstone-signin and touchstone-login
 	@script/install-packages build
-	@$(BUILD) --package-path SignIn
+	@swift build --package-path SignIn
 
 pages: ## Build what has a page: the simulator and Chores, the sample app
 	@script/install-packages build
@@ -51,7 +52,7 @@ test: ## Run every test (ONLY="name ...": those with such a word in their name)
 	@$(BUILD) --package-path Simulator --build-tests
 	@$(BUILD) --package-path Bridges --build-tests
 	@$(BUILD) --package-path Desktop
-	@$(BUILD) --package-path SignIn --build-tests
+	@swift build --package-path SignIn --build-tests
 	@Tests/Scripts/first-tests.py --build
 	@$(BUILD) --build-tests
 	@script/run-tests $(ONLY)

@@ -15,7 +15,7 @@ class Login:
     """The command, as the device's owner runs it."""
 
     PROGRAM = pathlib.Path(
-        os.environ.get("TOUCHSTONE_LOGIN", REPOSITORY / ".build/debug/touchstone-login")).resolve()
+        os.environ.get("TOUCHSTONE_LOGIN", REPOSITORY / "SignIn/.build/debug/touchstone-login")).resolve()
 
     def __init__(self, device):
         if not os.access(self.PROGRAM, os.X_OK):

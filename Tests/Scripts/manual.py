@@ -21,7 +21,7 @@ OF_BRIDGES = (
     "age-plugin-touchstone", "touchstone-credentials", "touchstone-fido", "touchstone-pkcs11", "touchstone-run", "touchstone-secret-service", "touchstone-ssh", "touchstone-ssh-agent")
 DESKTOP = pathlib.Path(os.environ.get("TOUCHSTONE_DESKTOP_BIN", REPOSITORY / ".build/debug"))
 SIMULATOR = pathlib.Path(os.environ.get("TOUCHSTONE_SIMULATOR", REPOSITORY / ".build/debug/touchstone-simulator"))
-SIGNIN = pathlib.Path(os.environ.get("SIGNIN_BIN", REPOSITORY / ".build/debug"))
+SIGNIN = pathlib.Path(os.environ.get("SIGNIN_BIN", REPOSITORY / "SignIn/.build/debug"))
 
 
 def output(*command, environment=None, status=0):

@@ -310,7 +310,7 @@ class Server:
     """`touchstone-signin serve`, a process of its own; `like` another one shares its store, its secret and its name."""
 
     PROGRAM = pathlib.Path(
-        os.environ.get("TOUCHSTONE_SIGNIN", REPOSITORY / ".build/debug/touchstone-signin")).resolve()
+        os.environ.get("TOUCHSTONE_SIGNIN", REPOSITORY / "SignIn/.build/debug/touchstone-signin")).resolve()
     MAXIMUM_CONNECTIONS = 64
 
     def __init__(self, database=None, environment=None, origin=None, like=None, port=None, **settings):
