@@ -102,6 +102,8 @@ let package = Package(
         library("TouchstoneAge", ["TouchstoneMemory", "CSodium", crypto]),
 
         library("TouchstoneLog", ["TouchstoneCore", crypto]),
+        // what the devices of one owner say to each other through a store that they do not trust: no I/O
+        library("TouchstoneCircle", [crypto]),
 
         // transport: messages, client and dispatch without a server; the socket server apart, so that apps do not link it
         library("TouchstoneTransport", ["TouchstoneCore", "TouchstoneInterfaces", "CTouchstoneSystem"]),
@@ -253,6 +255,8 @@ let package = Package(
 
         // tests of the ground
         tests("TouchstoneAgeTests", ["TouchstoneAge", "TouchstoneMemory"], resources: [.copy("Fixtures")]),
+
+        tests("TouchstoneCircleTests", ["TouchstoneCircle", crypto]),
 
         // tests of signing in; those with a server are in the package SignIn
         tests("TouchstoneSignInProtocolTests", ["TouchstoneSignInProtocol"]),
