@@ -194,18 +194,30 @@ package struct Ledger: Sendable {
     }
 
     /// The circle has changed.
-    package mutating func update(_ membership: Membership) {
+    ///
+    /// What a removed member wrote after its last counter counts no more. But an older version may be forgotten where all members had a newer
+    /// one, so that one stays: it is written anew, by each member that knows so.
+    ///
+    /// - Returns: What was written anew, and the version that has its content.
+    package mutating func update(_ membership: Membership) -> [(from: RecordVersion, to: RecordVersion)] {
         self.membership = membership
-        for (member, removal) in membership.removed {
+        var adopted: [(RecordVersion, RecordVersion)] = []
+        for (member, removal) in membership.removed.sorted(by: { $0.key < $1.key }) {
             heads[member] = nil
             faults[member] = nil
             if let seen = seen[member] { self.seen[member] = min(seen, removal.lastCounter) }
-            for (counter, name) in names[member] ?? [:] {
+            for (counter, name) in (names[member] ?? [:]).sorted(by: { $0.key < $1.key }) {
                 // The order of what is left may be another, too.
                 touched.insert(name)
-                if counter > removal.lastCounter { remove(name) { $0.member == member && $0.counter == counter } }
+                guard counter > removal.lastCounter else { continue }
+                let late = versions[name]?.first { $0.member == member && $0.counter == counter }
+                if let late, counter <= heads[me]?.stable[member] ?? 0 {
+                    adopted.append((late, write(name, isTombstone: late.isTombstone, clock: late.clock)))
+                }
+                remove(name) { $0 == late }
             }
         }
+        return adopted
     }
 
     // MARK: what counts

@@ -6,7 +6,7 @@ import Foundation
 /// Devices, a store that is trusted with nothing, and a history that a seed decides.
 struct CircleModel {
     enum Event: CaseIterable {
-        case write, delete, push, pull, lock, clock, join, remove, rollBack, lose, forget, lateWrite, adopted, replaced,
+        case write, delete, push, pull, lock, clock, join, remove, rollBack, lose, forget, lateWrite, adopted, kept, replaced,
             repeated, refused, missing
     }
 
@@ -49,6 +49,8 @@ struct CircleModel {
     private var circles: [(membership: Membership, epoch: UInt32)]
     private var now: UInt64 = 1_800_000_000_000
     private var nextContent = 1
+    /// How far a member had come when it was removed.
+    private var writtenBefore: [MemberID: UInt64] = [:]
     private var nextDevice: UInt8 = 3
     private(set) var happened: Set<Event> = []
     private let names: [RecordName]
@@ -216,7 +218,10 @@ struct CircleModel {
 
     private mutating func updateChain(_ device: inout Device) {
         device.links = circles.count
-        device.ledger.update(circles[circles.count - 1].membership)
+        for (from, to) in device.ledger.update(circles[circles.count - 1].membership) {
+            device.contents[to] = device.contents[from]
+            happened.insert(.kept)
+        }
         show(&device)
     }
 
@@ -269,7 +274,10 @@ struct CircleModel {
             }
             return true
         }
-        if isDone { happened.insert(.remove) }
+        if isDone {
+            happened.insert(.remove)
+            writtenBefore[id] = devices[id]!.ledger.counter
+        }
     }
 
     // MARK: the end
@@ -295,9 +303,9 @@ struct CircleModel {
         for device in all where device.shown != all[0].shown {
             broken.append("\(short(device)) shows \(device.shown), \(short(all[0])) \(all[0].shown)")
         }
-        // Nothing that a removed member wrote after what counts of it.
-        for (id, removal) in membership.removed {
-            let late = Set(devices[id]!.written.filter { $0.version.counter > removal.lastCounter }.map(\.content))
+        // Nothing that a removed member wrote afterwards.
+        for (id, last) in writtenBefore {
+            let late = Set(devices[id]!.written.filter { $0.version.counter > last }.map(\.content))
             if all.contains(where: { !late.isDisjoint(with: $0.shown.values) }) {
                 broken.append("a removed member's \(late) counts")
             }
