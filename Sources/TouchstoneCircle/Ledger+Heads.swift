@@ -5,6 +5,7 @@ import Foundation
 extension Ledger {
     /// This device's next head, to be signed; `now` in milliseconds.
     package mutating func makeHead(epoch: UInt32, sumKey: SymmetricKey, now: UInt64) -> MemberHead {
+        checkHeads()
         sumKeys[epoch] = sumKey
         let link = membership.linkHashes.count - 1
         var head = MemberHead(
@@ -61,8 +62,13 @@ extension Ledger {
         return sum
     }
 
-    /// Holds what there is of a member against its newest head.
-    mutating func verify(_ member: MemberID) {
+    /// Holds what there is of each member against its newest head: all of it, so that this is not done for each record.
+    package mutating func checkHeads() {
+        for member in unchecked { check(member) }
+        unchecked = []
+    }
+
+    private mutating func check(_ member: MemberID) {
         guard let head = heads[member], let key = sumKeys[head.epoch], member != me else { return }
         guard head.counter > seen[member] ?? 0 else { return }
         guard sum(of: head, key) == head.sum else {

@@ -144,7 +144,7 @@ package struct Ledger: Sendable {
             counter = version.counter
             seen[me] = counter
         }
-        verify(version.member)
+        unchecked.insert(version.member)
         return .taken
     }
 
@@ -179,7 +179,7 @@ package struct Ledger: Sendable {
         if head.member != me { lastContact = max(lastContact ?? 0, now) }
         sumKeys[head.epoch] = sumKey
         if faults[head.member] == .clock { faults[head.member] = nil }
-        verify(head.member)
+        unchecked.insert(head.member)
         return .taken
     }
 
@@ -190,7 +190,8 @@ package struct Ledger: Sendable {
         where counter > seen[member] ?? 0 && counter <= head.counter && !listed.contains(counter) {
             remove(name) { $0.member == member && $0.counter == counter }
         }
-        verify(member)
+        unchecked.insert(member)
+        checkHeads()
     }
 
     /// The circle has changed.
@@ -245,10 +246,11 @@ package struct Ledger: Sendable {
         package let to: RecordVersion?
     }
 
-    /// What is to be changed in the keychain since this was last asked.
+    /// What is to be changed in the keychain since this was last asked: once after many records, because heads are looked at here.
     ///
     /// What is replaced, and has a content, is kept for the owner for 30 days (SY-20).
     package mutating func changes() -> [Change] {
+        checkHeads()
         defer { touched = [] }
         return touched.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }.compactMap { name in
             let (from, to) = (shown[name], winner(name))
@@ -280,6 +282,8 @@ package struct Ledger: Sendable {
         touched.insert(name)
     }
 
+    /// Members of whom something came since their heads were last looked at.
+    var unchecked: Set<MemberID> = []
     /// Keys of heads' sums, by epoch.
     var sumKeys: [UInt32: SymmetricKey] = [:]
     /// Of versions, in the epoch that they were last looked at in.

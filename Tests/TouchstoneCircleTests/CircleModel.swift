@@ -198,9 +198,9 @@ struct CircleModel {
             }
         }
         if !headsFirst { take(heads, &device) }
-        if device.ledger.faults.values.contains(.missing) { happened.insert(.missing) }
         happened.insert(.pull)
         show(&device)
+        if device.ledger.faults.values.contains(.missing) { happened.insert(.missing) }
         devices[id] = device
     }
 

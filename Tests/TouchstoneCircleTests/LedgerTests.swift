@@ -40,6 +40,7 @@ struct LedgerTests {
             }
         }
         _ = other.take(head, sumKey: sumKey, now: now)
+        other.checkHeads()
     }
 
     @Test func theNewestVersionCountsInEveryOrder() {

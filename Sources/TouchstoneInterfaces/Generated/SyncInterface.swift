@@ -9,8 +9,8 @@ package import TouchstoneCore
 /// Not served yet: no device is in a circle.
 ///
 /// The devices that trust each other are a circle. Their keys are in their enclaves. The program touchstone-sync
-/// carries sealed objects between this interface and a store, and has no key (SY-32). The owner's command founds a
-/// circle, joins one, and changes its members. Only the device's owner (the same user) gets an answer.
+/// carries sealed objects between this interface and a store, and has no key. The owner's command founds a circle,
+/// joins one, and changes its members. Only the device's owner (the same user) gets an answer.
 ///
 /// Objects are opaque bytes. docs/decisions/DEC-460.md says what is in them. A name that an object has in a store never
 /// gets other bytes. So a program may put an object twice, and give one to the device twice. Members are named by 64
