@@ -25,10 +25,12 @@ extension CircleChain {
 
     /// Adds a device that the owner compared the digits of.
     package func adding(
-        _ identity: MemberIdentity, named name: String, by signer: MemberID, keys: EpochKeys, sign: (Data) throws -> Data
+        _ identity: MemberIdentity, named name: String, by signer: MemberID, keys: EpochKeys,
+        sign: (Data) throws -> Data
     ) throws -> CircleLink {
         try next(
-            .add(identity, name: name, box: EpochStart.seal(keys.current, to: identity, nonce: nonce)), by: signer, sign)
+            .add(identity, name: name, box: EpochStart.seal(keys.current, to: identity, nonce: nonce)), by: signer, sign
+        )
     }
 
     /// Removes another member and begins an epoch that it has no key of.
@@ -61,7 +63,9 @@ extension CircleChain {
             random: random)
     }
 
-    private func next(_ change: CircleLink.Change, by signer: MemberID, _ sign: (Data) throws -> Data) throws -> CircleLink {
+    private func next(_ change: CircleLink.Change, by signer: MemberID, _ sign: (Data) throws -> Data) throws
+        -> CircleLink
+    {
         try CircleLink(change, number: UInt32(links.count), previous: head, signer: signer, sign: sign)
     }
 }

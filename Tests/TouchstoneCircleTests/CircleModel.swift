@@ -6,7 +6,8 @@ import Foundation
 /// Devices, a store that is trusted with nothing, and a history that a seed decides.
 struct CircleModel {
     enum Event: CaseIterable {
-        case write, delete, push, pull, lock, clock, join, remove, rollBack, lose, forget, lateWrite, adopted, kept, replaced,
+        case write, delete, push, pull, lock, clock, join, remove, rollBack, lose, forget, lateWrite, adopted, kept,
+            replaced,
             repeated, refused, missing
     }
 
@@ -264,7 +265,9 @@ struct CircleModel {
     }
 
     private mutating func remove(_ remover: MemberID) {
-        guard let id = members.filter({ $0 != remover }).randomElement(using: &generator), members.count > 2 else { return }
+        guard let id = members.filter({ $0 != remover }).randomElement(using: &generator), members.count > 2 else {
+            return
+        }
         let last = devices[remover]!.ledger.seen[id] ?? 0
         let isDone = change(by: remover) { membership in
             membership.members.remove(id)

@@ -12,7 +12,9 @@ struct JoiningTests {
         try #require(Applicant(member.identity, named: member.name, random: random))
     }
 
-    private func challenge(_ chain: CircleChain, _ application: JoinApplication, by approver: TestMember) -> JoinChallenge {
+    private func challenge(_ chain: CircleChain, _ application: JoinApplication, by approver: TestMember)
+        -> JoinChallenge
+    {
         JoinChallenge(to: application, circle: chain.circle, approver: approver.id, number: random(32))
     }
 
@@ -57,7 +59,9 @@ struct JoiningTests {
         // With another device's application the digest that the passcode is sealed for is another.
         let other = try applicant(TestMember("desktop")).application
         let number = random(32)
-        #expect(JoinDigits.digest(application, challenge, number: number) != JoinDigits.digest(other, challenge, number: number))
+        #expect(
+            JoinDigits.digest(application, challenge, number: number)
+                != JoinDigits.digest(other, challenge, number: number))
     }
 
     @Test func aManInTheMiddleHasOneTryInAMillion() throws {
@@ -72,7 +76,8 @@ struct JoiningTests {
             let towardsVictim = challenge(chain, victim.application, by: middle)
             let fromCircle = challenge(chain, his.application, by: laptop)
             var hisSide = his
-            guard let shownThere = victim.reveal(to: towardsVictim), let shownHere = hisSide.reveal(to: fromCircle) else {
+            guard let shownThere = victim.reveal(to: towardsVictim), let shownHere = hisSide.reveal(to: fromCircle)
+            else {
                 Issue.record("no digits")
                 return
             }

@@ -24,7 +24,8 @@ struct LedgerTests {
     private let start: UInt64 = 1_800_000_000_000
 
     private func version(
-        _ counter: UInt64, of member: MemberID, at milliseconds: UInt64, name number: UInt8 = 1, isTombstone: Bool = false
+        _ counter: UInt64, of member: MemberID, at milliseconds: UInt64, name number: UInt8 = 1,
+        isTombstone: Bool = false
     ) -> RecordVersion {
         RecordVersion(
             name: name(number), member: member, counter: counter, clock: ClockTime(milliseconds: milliseconds),
@@ -120,7 +121,8 @@ struct LedgerTests {
         send(&writer, to: &reader, now: start + 1)
         send(&reader, to: &writer, now: start + 2)
         send(&writer, to: &reader, now: start + 3)
-        #expect(reader.forgetDead() == [old])
+        let forgotten = reader.forgetDead()
+        #expect(forgotten == [old])
         // The store gives it all back.
         #expect(reader.take(oldHead, sumKey: sumKey, now: start + 4) == .known)
         #expect(reader.take(old, now: start + 4) == .repeated)
@@ -193,6 +195,39 @@ struct LedgerTests {
         guard days < 180 else { return }
         send(&home, to: &away, now: later)
         #expect(away.winner(name(1)) == tombstone)
+    }
+
+    @Test func anOlderVersionStaysUntilAllMembersHaveTheNewerOne() {
+        // SY-22: otherwise it would be lost if the newer one's writer is removed.
+        let all = Membership.of(a, b, c)
+        var one = Ledger(me: a, membership: all)
+        var two = Ledger(me: b, membership: all)
+        var three = Ledger(me: c, membership: all)
+        let older = one.write(name(1), isTombstone: false, now: start)
+        send(&one, to: &two, now: start)
+        let newer = two.write(name(1), isTombstone: false, now: start + 1)
+        send(&two, to: &one, now: start + 1)
+        #expect(one.winner(name(1)) == newer)
+        // The third has said nothing yet.
+        _ = one.makeHead(epoch: 0, sumKey: sumKey, now: start + 2)
+        #expect(one.alive() == [older.counter])
+        let early = one.forgetDead()
+        #expect(early.isEmpty)
+        var removed = one
+        var membership = Membership.of(a, c)
+        membership.removed[b] = .init(lastCounter: 0, adopter: c)
+        _ = removed.update(membership)
+        #expect(removed.winner(name(1)) == older)
+        // Now all have it.
+        send(&one, to: &three, now: start + 3)
+        send(&two, to: &three, now: start + 3)
+        send(&three, to: &one, now: start + 4)
+        send(&one, to: &two, now: start + 4)
+        send(&two, to: &one, now: start + 5)
+        _ = one.makeHead(epoch: 0, sumKey: sumKey, now: start + 6)
+        #expect(one.alive().isEmpty)
+        let forgotten = one.forgetDead()
+        #expect(forgotten == [older])
     }
 
     @Test func changesSayWhatIsReplaced() {

@@ -23,7 +23,8 @@ struct SealedRecordTests {
     private func header(_ counter: UInt64 = 1, of member: TestMember? = nil, account: String = "a") -> RecordHeader {
         RecordHeader(
             name: keys.recordName(itemClass: "genp", primaryKey: Data(account.utf8)), epoch: 0,
-            member: (member ?? laptop).id, counter: counter, clock: ClockTime(milliseconds: 1_800_000_000_000, count: 3))
+            member: (member ?? laptop).id, counter: counter, clock: ClockTime(milliseconds: 1_800_000_000_000, count: 3)
+        )
     }
 
     private func record(
@@ -119,7 +120,8 @@ struct SealedRecordTests {
 
     @Test func aHeadIsReadAsItWasSignedAndNotWithAFlippedBit() throws {
         let head = MemberHead(
-            member: laptop.id, sequence: 4, counter: 9, time: 1_800_000_000_000, epoch: 0, link: 1, linkHash: chain.head,
+            member: laptop.id, sequence: 4, counter: 9, time: 1_800_000_000_000, epoch: 0, link: 1,
+            linkHash: chain.head,
             sum: RecordSum(), seen: [laptop.id: 9, desktop.id: 2], stable: [laptop.id: 8])
         let bytes = try head.bytes(sign: laptop.sign)
         let identity = { (member: MemberID) in self.chain.members[member]?.identity }
