@@ -152,6 +152,7 @@ package struct EpochKeys: Sendable {
     /// - Parameters:
     ///   - itemClass: Four letters.
     ///   - primaryKey: The values of the primary key, as the keychain writes them for its tag.
+    /// - Returns: The name, which tells nothing to who has no key.
     package func recordName(itemClass: String, primaryKey: Data) -> RecordName {
         var writer = ByteWriter()
         writer.add(Data(itemClass.utf8), length: UInt8.self)

@@ -134,7 +134,9 @@ struct CircleModel {
         devices[id] = device
     }
 
-    /// Puts what is alive, and a head. A store that is not honest loses some of it, and says that it has it.
+    /// Puts what is alive, and a head.
+    ///
+    /// A store that is not honest loses some of it, and says that it has it.
     private mutating func push(_ id: MemberID, isHonest: Bool) {
         guard var device = devices[id], isHonest || !device.isLocked else { return }
         adopt(&device)
