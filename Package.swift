@@ -97,7 +97,7 @@ let package = Package(
                 .embedInCode("io.touchstone.Agent.varlink"), .embedInCode("io.touchstone.Authentication.varlink"),
                 .embedInCode("io.touchstone.Backup.varlink"), .embedInCode("io.touchstone.Device.varlink"),
                 .embedInCode("io.touchstone.Inspector.varlink"), .embedInCode("io.touchstone.Key.varlink"),
-                .embedInCode("io.touchstone.Keychain.varlink"),
+                .embedInCode("io.touchstone.Keychain.varlink"), .embedInCode("io.touchstone.Sync.varlink"),
             ]),
         library("TouchstoneMemory", ["CSodium"]),
         library("TouchstoneCertificates", [asn1]),
@@ -106,6 +106,8 @@ let package = Package(
         library("TouchstoneCBOR"),
 
         library("TouchstoneLog", ["TouchstoneCore", crypto]),
+        // what the devices of one owner say to each other through a store that they do not trust: no I/O
+        library("TouchstoneCircle", [crypto]),
 
         // transport: messages, client and dispatch without a server; the socket server apart, so that apps do not link it
         library("TouchstoneTransport", ["TouchstoneCore", "TouchstoneInterfaces", "CTouchstoneSystem"]),
@@ -258,6 +260,8 @@ let package = Package(
         // tests of the ground
         tests("TouchstoneCBORTests", ["TouchstoneCBOR"]),
         tests("TouchstoneAgeTests", ["TouchstoneAge", "TouchstoneMemory"], resources: [.copy("Fixtures")]),
+
+        tests("TouchstoneCircleTests", ["TouchstoneCircle", crypto]),
 
         // tests of signing in; those with a server are in the package SignIn
         tests("TouchstoneSignInProtocolTests", ["TouchstoneSignInProtocol"]),

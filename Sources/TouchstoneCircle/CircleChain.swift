@@ -1,0 +1,171 @@
+package import Foundation
+
+/// The verified state of a circle: what its links so far say (SY-11).
+///
+/// Each link is held against the state before it. What does not fit changes nothing.
+package struct CircleChain: Sendable {
+    package enum Limits {
+        package static let members = 32
+        /// Of a chain: a circle that changes every day comes to its end after eleven years.
+        package static let links = 4096
+    }
+
+    package struct Member: Hashable, Sendable {
+        package let identity: MemberIdentity
+        package let name: String
+    }
+
+    package struct Removed: Hashable, Sendable {
+        package let identity: MemberIdentity
+        /// What it wrote up to this counter counts, and nothing after.
+        package let lastCounter: UInt64
+        /// Who writes what counts of it anew.
+        package let remover: MemberID
+    }
+
+    struct Epoch: Hashable, Sendable {
+        let commitment: Data
+        let earlier: Data?
+    }
+
+    package private(set) var links: [CircleLink] = []
+    package private(set) var members: [MemberID: Member] = [:]
+    package private(set) var removed: [MemberID: Removed] = [:]
+    /// A member left by itself, and knows the present key: nothing but a new epoch may follow.
+    package private(set) var needsEpoch = false
+    private(set) var epochs: [Epoch] = []
+    /// The present epoch's key, sealed to each member.
+    private(set) var boxes: [MemberID: Data] = [:]
+    private(set) var nonce = Data()
+
+    /// Names the circle: the hash of its first link, 32 bytes.
+    package var circle: Data { links[0].hash }
+    package var head: Data { links[links.count - 1].hash }
+    package var epoch: UInt32 { UInt32(epochs.count - 1) }
+
+    /// Reads a whole chain.
+    package init(_ links: [Data]) throws(ChainError) {
+        guard let first = links.first else { throw .malformed }
+        try self.init(Self.link(first))
+        for bytes in links.dropFirst() { try append(Self.link(bytes)) }
+    }
+
+    private init(_ first: CircleLink) throws(ChainError) {
+        guard case .found(let nonce, let identity, let name, let start) = first.change, first.number == 0,
+            first.previous == Data(count: 32)
+        else { throw .malformed }
+        guard first.isSigned(by: identity) else { throw .badSignature }
+        guard start.earlier == nil else { throw .wrongEpoch }
+        self.nonce = nonce
+        members[identity.id] = Member(identity: identity, name: name)
+        try begin(start)
+        links = [first]
+    }
+
+    /// Takes what a store, or another member, says is the whole chain.
+    ///
+    /// - Throws: `.rolledBack` if it is shorter than what is known, `.forked` if it is another.
+    package mutating func accept(whole chain: [Data]) throws(ChainError) {
+        let known = min(chain.count, links.count)
+        for (link, bytes) in zip(links[..<known], chain[..<known]) {
+            guard try Self.link(bytes).hash == link.hash else { throw .forked }
+        }
+        guard chain.count >= links.count else { throw .rolledBack }
+        try accept(Array(chain[known...]))
+    }
+
+    /// Takes links in their order; those that are known already are only compared.
+    ///
+    /// - Throws: After which none of them is taken.
+    package mutating func accept(_ more: [Data]) throws(ChainError) {
+        var extended = self
+        for bytes in more {
+            let link = try Self.link(bytes)
+            if Int(link.number) < extended.links.count {
+                guard extended.links[Int(link.number)].hash == link.hash else { throw .forked }
+            } else {
+                try extended.append(link)
+            }
+        }
+        self = extended
+    }
+
+    private static func link(_ bytes: Data) throws(ChainError) -> CircleLink {
+        do { return try CircleLink(bytes) } catch { throw .malformed }
+    }
+
+    private mutating func append(_ link: CircleLink) throws(ChainError) {
+        guard Int(link.number) == links.count, links.count < Limits.links else { throw .missingLinks }
+        guard link.previous == head else { throw .forked }
+        guard let signer = members[link.signer] else { throw .notMember }
+        guard link.isSigned(by: signer.identity) else { throw .badSignature }
+        if needsEpoch {
+            guard case .epoch = link.change else { throw .wrongEpoch }
+        }
+        switch link.change {
+        case .found: throw .malformed
+        case .add(let identity, let name, let box):
+            guard removed[identity.id] == nil else { throw .wasRemoved }
+            guard members[identity.id] == nil, members.count < Limits.members else { throw .notMember }
+            members[identity.id] = Member(identity: identity, name: name)
+            boxes[identity.id] = box
+        case .remove(let member, let last, let start):
+            guard let leaving = members[member] else { throw .notMember }
+            // Who leaves must not know the next key, and the last member has nobody to go on.
+            guard (member == link.signer) == (start == nil), members.count > 1 else { throw .wrongEpoch }
+            members[member] = nil
+            boxes[member] = nil
+            removed[member] = Removed(identity: leaving.identity, lastCounter: last, remover: link.signer)
+            if let start { try begin(start) } else { needsEpoch = true }
+        case .epoch(let start): try begin(start)
+        }
+        links.append(link)
+    }
+
+    private mutating func begin(_ start: EpochStart) throws(ChainError) {
+        guard (start.earlier == nil) == epochs.isEmpty, start.boxes.map(\.member) == members.keys.sorted() else {
+            throw .wrongEpoch
+        }
+        epochs.append(Epoch(commitment: start.commitment, earlier: start.earlier))
+        boxes = Dictionary(uniqueKeysWithValues: start.boxes.map { ($0.member, $0.box) })
+        needsEpoch = false
+    }
+
+    /// The member that answers for what `member` wrote: its remover, or who removed that one; nil if nobody does.
+    package func adopter(of member: MemberID) -> MemberID? {
+        var adopter = member
+        // Nobody is removed twice, so that this ends.
+        while let gone = removed[adopter] {
+            guard gone.remover != adopter else { return epochStarter(after: adopter) }
+            adopter = gone.remover
+        }
+        return members[adopter] == nil ? nil : adopter
+    }
+
+    /// Of a member that left by itself: whoever began the next epoch, or answers for that one.
+    private func epochStarter(after leaving: MemberID) -> MemberID? {
+        guard
+            let place = links.firstIndex(where: {
+                if case .remove(leaving, _, nil) = $0.change { true } else { false }
+            }), place + 1 < links.count
+        else { return nil }
+        return adopter(of: links[place + 1].signer)
+    }
+}
+
+/// Why a link, or a chain, is refused.
+package enum ChainError: Error, Hashable {
+    case malformed, badSignature
+    /// The signer is no member, or who is to be added is one, or who is to be removed is none, or there are too many.
+    case notMember
+    /// An identity never comes back: its device makes new keys.
+    case wasRemoved
+    /// The key was sealed to others than the members, or a new epoch is missing.
+    case wrongEpoch
+    /// Another history than the one that is known.
+    case forked
+    /// Fewer links than are known.
+    case rolledBack
+    /// Links in between have not come.
+    case missingLinks
+}

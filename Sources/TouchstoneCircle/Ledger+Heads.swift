@@ -1,0 +1,116 @@
+package import Crypto
+import Foundation
+
+/// Which records are alive, and whether all that a head covers is there (SY-21, SY-22, DEC-462).
+extension Ledger {
+    /// This device's next head, to be signed; `now` in milliseconds.
+    package mutating func makeHead(epoch: UInt32, sumKey: SymmetricKey, now: UInt64) -> MemberHead {
+        checkHeads()
+        sumKeys[epoch] = sumKey
+        let link = membership.linkHashes.count - 1
+        var head = MemberHead(
+            member: me, sequence: (heads[me]?.sequence ?? 0) + 1, counter: counter,
+            time: max(now, heads[me]?.time ?? 0), epoch: epoch, link: UInt32(link),
+            linkHash: membership.linkHashes[link], sum: RecordSum(),
+            seen: seen.filter { membership.members.contains($0.key) }, stable: stable(now: now))
+        head.sum = sum(of: head, sumKey)
+        heads[me] = head
+        return head
+    }
+
+    /// Up to which counters all members have everything: it never goes back, whoever joins.
+    private func stable(now: UInt64) -> [MemberID: UInt64] {
+        let others = membership.members.filter { member in
+            // Who is silent for so long joins anew (SY-21).
+            member != me && (heads[member].map { $0.time + Limits.longestAway >= now } ?? true)
+        }
+        var stable: [MemberID: UInt64] = [:]
+        for member in membership.members {
+            let all = others.reduce(seen[member] ?? 0) { min($0, heads[$1]?.seen[member] ?? 0) }
+            stable[member] = max(all, heads[me]?.stable[member] ?? 0)
+        }
+        return stable
+    }
+
+    /// Whether a version is needed no more: all members have a newer one, or it is a tombstone that all have had for long enough.
+    private func isDead(_ version: RecordVersion, _ stable: [MemberID: UInt64], time: UInt64) -> Bool {
+        if version.isTombstone, version.clock.milliseconds + Limits.longestAway < time,
+            version.counter <= stable[version.member] ?? 0
+        {
+            return true
+        }
+        guard let others = versions[version.name], others.count > 1 else { return false }
+        return others.contains { $0.counter <= stable[$0.member] ?? 0 && isOlder(version, than: $0) }
+    }
+
+    /// The sum of what is alive by a head's own account.
+    private mutating func sum(of head: MemberHead, _ key: SymmetricKey) -> RecordSum {
+        var sum = RecordSum()
+        for (counter, name) in names[head.member] ?? [:] where counter <= head.counter {
+            guard
+                let version = versions[name]?.first(where: { $0.member == head.member && $0.counter == counter }),
+                !isDead(version, head.stable, time: head.time)
+            else { continue }
+            if let known = sums[version], known.epoch == head.epoch {
+                sum += known.sum
+            } else {
+                let one = RecordSum(version, key: key)
+                sums[version] = (head.epoch, one)
+                sum += one
+            }
+        }
+        return sum
+    }
+
+    /// Holds what there is of each member against its newest head: all of it, so that this is not done for each record.
+    package mutating func checkHeads() {
+        for member in unchecked { check(member) }
+        unchecked = []
+    }
+
+    private mutating func check(_ member: MemberID) {
+        guard let head = heads[member], let key = sumKeys[head.epoch], member != me else { return }
+        guard head.counter > seen[member] ?? 0 else { return }
+        guard sum(of: head, key) == head.sum else {
+            if faults[member] == nil { faults[member] = .missing }
+            return
+        }
+        let isFirst = (seen[member] ?? 0) == 0
+        seen[member] = head.counter
+        if faults[member] == .missing { faults[member] = nil }
+        if isFirst { touched.formUnion((names[member] ?? [:]).values) }
+    }
+
+    /// Counters of this device's records that a store has to have; it should delete all others.
+    package func alive() -> Set<UInt64> {
+        guard let head = heads[me] else { return Set((names[me] ?? [:]).keys) }
+        return Set(
+            (names[me] ?? [:]).compactMap { counter, name in
+                versions[name]?.first { $0.member == me && $0.counter == counter }
+            }.filter { !isDead($0, head.stable, time: head.time) }.map(\.counter))
+    }
+
+    /// Forgets versions that their writers have dropped, oldest first: each newer one says that an older one is dead.
+    ///
+    /// - Returns: Of what the contents are needed no more.
+    package mutating func forgetDead() -> [RecordVersion] {
+        var forgotten: [RecordVersion] = []
+        for name in crowded {
+            while let oldest = versions[name]?.min(by: isOlder) {
+                // Nobody writes heads for a removed member.
+                guard let head = heads[oldest.member] ?? heads[me],
+                    isDead(oldest, head.stable, time: head.time)
+                else { break }
+                remove(name) { $0 == oldest }
+                forgotten.append(oldest)
+            }
+            if let left = versions[name], left.count == 1, !left[0].isTombstone { crowded.remove(name) }
+        }
+        return forgotten
+    }
+
+    /// Whether this device was away for so long that the others may have forgotten its tombstones' items: it joins anew (SY-21).
+    package func isExpired(now: UInt64) -> Bool {
+        lastContact.map { $0 + Limits.longestAway < now } ?? false
+    }
+}

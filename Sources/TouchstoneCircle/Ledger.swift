@@ -1,0 +1,291 @@
+package import Crypto
+import Foundation
+
+/// One version of one item, without its content.
+package struct RecordVersion: Hashable, Sendable {
+    package let name: RecordName
+    package let member: MemberID
+    /// From 1 on; no two of a member have the same.
+    package let counter: UInt64
+    package let clock: ClockTime
+    package let isTombstone: Bool
+
+    package init(name: RecordName, member: MemberID, counter: UInt64, clock: ClockTime, isTombstone: Bool) {
+        self.name = name
+        self.member = member
+        self.counter = counter
+        self.clock = clock
+        self.isTombstone = isTombstone
+    }
+
+    package init(_ header: RecordHeader, isTombstone: Bool) {
+        self.init(
+            name: header.name, member: header.member, counter: header.counter, clock: header.clock,
+            isTombstone: isTombstone)
+    }
+}
+
+/// Which version of each item counts, and what is known of each member: the same records give the same answer in whatever order they
+/// come (SY-20 to SY-22).
+///
+/// A plain value without contents. Whoever has it keeps it with the contents, and asks for ``changes()`` after each call. What a version must
+/// be to come here is decided before: its signature is right and its content opens.
+package struct Ledger: Sendable {
+    package enum Limits {
+        /// Of a tombstone at least, and of a member's silence at most: 180 days, in milliseconds (SY-21).
+        package static let longestAway: UInt64 = 180 * 24 * 3600 * 1000
+    }
+
+    package let me: MemberID
+    package internal(set) var membership: Membership
+    /// Of this member's newest record.
+    package internal(set) var counter: UInt64 = 0
+    package internal(set) var heads: [MemberID: MemberHead] = [:]
+    /// Up to which counter everything of a member has come that it had then.
+    package internal(set) var seen: [MemberID: UInt64] = [:]
+    package internal(set) var faults: [MemberID: Fault] = [:]
+    var clock = HybridClock()
+    var versions: [RecordName: [RecordVersion]] = [:]
+    /// By member and counter.
+    var names: [MemberID: [UInt64: RecordName]] = [:]
+    /// Names of which something may be forgotten: with a tombstone, or several versions.
+    var crowded: Set<RecordName> = []
+    /// What the keychain shows, as far as it was told.
+    private var shown: [RecordName: RecordVersion] = [:]
+    var touched: Set<RecordName> = []
+    /// When another member was last heard, by this device's clock; nil before the first time.
+    var lastContact: UInt64?
+
+    package enum Fault: String, Hashable, Sendable {
+        /// What the newest head covers has not all come.
+        case missing
+        /// It has another chain.
+        case forked
+        /// Two heads, or two records, of one number.
+        case conflicting
+        /// Its clock is more than a day ahead.
+        case clock
+    }
+
+    package enum Outcome: Hashable, Sendable {
+        case taken
+        /// It is there already.
+        case known
+        /// To be given again: its clock is ahead, or its writer, or its link, is not known yet.
+        case waiting
+        /// The member has dropped it since.
+        case repeated
+        /// Written by a member after what counts of it.
+        case notMember
+        /// The member gave this number to something else.
+        case conflicting
+    }
+
+    package init(me: MemberID, membership: Membership) {
+        self.me = me
+        self.membership = membership
+    }
+
+    // MARK: writing
+
+    /// A new version by this device, `now` in milliseconds.
+    package mutating func write(_ name: RecordName, isTombstone: Bool, now: UInt64) -> RecordVersion {
+        write(name, isTombstone: isTombstone, clock: clock.tick(now: now))
+    }
+
+    private mutating func write(_ name: RecordName, isTombstone: Bool, clock: ClockTime) -> RecordVersion {
+        counter += 1
+        let version = RecordVersion(
+            name: name, member: me, counter: counter, clock: clock, isTombstone: isTombstone)
+        insert(version)
+        seen[me] = counter
+        return version
+    }
+
+    /// Writes anew what counts of removed members that this device answers for: with the time that it had, so that what somebody wrote
+    /// since stays newer.
+    ///
+    /// - Returns: What was adopted, and the version that has its content.
+    package mutating func adopt() -> [(from: RecordVersion, to: RecordVersion)] {
+        let orphans = membership.removed.filter { $0.value.adopter == me }.keys
+        guard !orphans.isEmpty else { return [] }
+        let names = Set(orphans.flatMap { (self.names[$0] ?? [:]).values })
+        return names.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }.compactMap { name in
+            guard let winner = winner(name), orphans.contains(winner.member) else { return nil }
+            return (winner, write(name, isTombstone: winner.isTombstone, clock: winner.clock))
+        }
+    }
+
+    // MARK: taking
+
+    /// Takes a version of any member.
+    package mutating func take(_ version: RecordVersion, now: UInt64) -> Outcome {
+        if let removal = membership.removed[version.member] {
+            guard version.counter <= removal.lastCounter else { return .notMember }
+        } else if !membership.members.contains(version.member) {
+            return .waiting
+        }
+        if let name = names[version.member]?[version.counter] {
+            guard versions[name]?.contains(version) == true else {
+                faults[version.member] = .conflicting
+                return .conflicting
+            }
+            return .known
+        }
+        if version.clock.isAhead(of: now) {
+            faults[version.member] = .clock
+            return .waiting
+        }
+        if version.counter <= seen[version.member] ?? 0 { return .repeated }
+        clock.see(version.clock)
+        insert(version)
+        if version.member == me {
+            // Restored from a copy: what the store has of this device is newer.
+            counter = version.counter
+            seen[me] = counter
+        }
+        unchecked.insert(version.member)
+        return .taken
+    }
+
+    /// Takes a head whose signature is right; `sumKey` is of its epoch.
+    package mutating func take(_ head: MemberHead, sumKey: SymmetricKey, now: UInt64) -> Outcome {
+        guard membership.removed[head.member] == nil else { return .notMember }
+        guard membership.members.contains(head.member) else { return .waiting }
+        if ClockTime(milliseconds: head.time).isAhead(of: now) {
+            faults[head.member] = .clock
+            return .waiting
+        }
+        guard Int(head.link) < membership.linkHashes.count else { return .waiting }
+        guard membership.linkHashes[Int(head.link)] == head.linkHash else {
+            faults[head.member] = .forked
+            return .conflicting
+        }
+        if let known = heads[head.member] {
+            guard head.sequence >= known.sequence else { return .known }
+            if head.sequence == known.sequence {
+                guard head == known else {
+                    faults[head.member] = .conflicting
+                    return .conflicting
+                }
+                return .known
+            }
+            guard head.counter >= known.counter else {
+                faults[head.member] = .conflicting
+                return .conflicting
+            }
+        }
+        heads[head.member] = head
+        if head.member != me { lastContact = max(lastContact ?? 0, now) }
+        sumKeys[head.epoch] = sumKey
+        if faults[head.member] == .clock { faults[head.member] = nil }
+        unchecked.insert(head.member)
+        return .taken
+    }
+
+    /// Forgets what a member dropped before this device had heard that it was written: what the store no longer lists, up to the newest head.
+    package mutating func reconcile(_ member: MemberID, listed: Set<UInt64>) {
+        guard member != me, let head = heads[member] else { return }
+        for (counter, name) in names[member] ?? [:]
+        where counter > seen[member] ?? 0 && counter <= head.counter && !listed.contains(counter) {
+            remove(name) { $0.member == member && $0.counter == counter }
+        }
+        unchecked.insert(member)
+        checkHeads()
+    }
+
+    /// The circle has changed.
+    ///
+    /// What a removed member wrote after its last counter counts no more. But an older version may be forgotten where all members had a newer
+    /// one, so that one stays: it is written anew, by each member that knows so.
+    ///
+    /// - Returns: What was written anew, and the version that has its content.
+    package mutating func update(_ membership: Membership) -> [(from: RecordVersion, to: RecordVersion)] {
+        self.membership = membership
+        var adopted: [(RecordVersion, RecordVersion)] = []
+        for (member, removal) in membership.removed.sorted(by: { $0.key < $1.key }) {
+            heads[member] = nil
+            faults[member] = nil
+            if let seen = seen[member] { self.seen[member] = min(seen, removal.lastCounter) }
+            for (counter, name) in (names[member] ?? [:]).sorted(by: { $0.key < $1.key }) {
+                // The order of what is left may be another, too.
+                touched.insert(name)
+                guard counter > removal.lastCounter else { continue }
+                let late = versions[name]?.first { $0.member == member && $0.counter == counter }
+                if let late, counter <= heads[me]?.stable[member] ?? 0 {
+                    adopted.append((late, write(name, isTombstone: late.isTombstone, clock: late.clock)))
+                }
+                remove(name) { $0 == late }
+            }
+        }
+        return adopted
+    }
+
+    // MARK: what counts
+
+    /// The newest version of an item, which may be a tombstone.
+    ///
+    /// What a member wrote counts from its first complete head on, so that a store cannot show a new device half of it, or what is long deleted.
+    package func winner(_ name: RecordName) -> RecordVersion? {
+        (versions[name] ?? []).filter { $0.member == me || (seen[$0.member] ?? 0) > 0 }.max(by: isOlder)
+    }
+
+    /// By clock, then by writer; what a removed member wrote gives way to the copy of who adopted it.
+    func isOlder(_ left: RecordVersion, than right: RecordVersion) -> Bool {
+        if left.clock != right.clock { return left.clock < right.clock }
+        let isLeftRemoved = membership.removed[left.member] != nil
+        if isLeftRemoved != (membership.removed[right.member] != nil) { return isLeftRemoved }
+        return left.member == right.member ? left.counter < right.counter : left.member < right.member
+    }
+
+    /// What became of one item.
+    package struct Change: Hashable, Sendable {
+        package let name: RecordName
+        /// What the keychain shows so far; nil, or a tombstone: nothing.
+        package let from: RecordVersion?
+        package let to: RecordVersion?
+    }
+
+    /// What is to be changed in the keychain since this was last asked: once after many records, because heads are looked at here.
+    ///
+    /// What is replaced, and has a content, is kept for the owner for 30 days (SY-20).
+    package mutating func changes() -> [Change] {
+        checkHeads()
+        defer { touched = [] }
+        return touched.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }.compactMap { name in
+            let (from, to) = (shown[name], winner(name))
+            guard from != to else { return nil }
+            shown[name] = to
+            return Change(name: name, from: from, to: to)
+        }
+    }
+
+    // MARK: keeping
+
+    private mutating func insert(_ version: RecordVersion) {
+        versions[version.name, default: []].append(version)
+        names[version.member, default: [:]][version.counter] = version.name
+        touched.insert(version.name)
+        if version.isTombstone || versions[version.name]!.count > 1 { crowded.insert(version.name) }
+    }
+
+    mutating func remove(_ name: RecordName, where isRemoved: (RecordVersion) -> Bool) {
+        for version in versions[name] ?? [] where isRemoved(version) {
+            names[version.member]?[version.counter] = nil
+            sums[version] = nil
+        }
+        versions[name]?.removeAll(where: isRemoved)
+        if versions[name]?.isEmpty == true {
+            versions[name] = nil
+            crowded.remove(name)
+        }
+        touched.insert(name)
+    }
+
+    /// Members of whom something came since their heads were last looked at.
+    var unchecked: Set<MemberID> = []
+    /// Keys of heads' sums, by epoch.
+    var sumKeys: [UInt32: SymmetricKey] = [:]
+    /// Of versions, in the epoch that they were last looked at in.
+    var sums: [RecordVersion: (epoch: UInt32, sum: RecordSum)] = [:]
+}

@@ -1,0 +1,155 @@
+internal import Crypto
+package import Foundation
+
+/// What a member says of itself and of the others, signed: how far it has come, and what of it is alive (SY-22, DEC-462).
+///
+/// Written: version 1 (1 byte), member (32), sequence (8), counter (8), time (8), epoch (4), number of the chain's newest link (4), its hash (32),
+/// sum (32), then twice a number of members (1) with for each its identifier (32) and a counter (8), in their order; signature (64).
+package struct MemberHead: Hashable, Sendable {
+    package static let maximumBytes = 8 << 10
+    private static let version: UInt8 = 1
+
+    package var member: MemberID
+    /// Of its heads, from 1 on: no two have the same.
+    package var sequence: UInt64
+    /// Of its newest record.
+    package var counter: UInt64
+    /// Milliseconds since 1970-01-01 00:00:00 UTC by the member's clock.
+    package var time: UInt64
+    /// Whose key the sum is made with.
+    package var epoch: UInt32
+    /// The newest link of the chain that the member has.
+    package var link: UInt32
+    package var linkHash: Data
+    /// Of its records that are alive.
+    package var sum: RecordSum
+    /// Up to which counter it has everything of a member.
+    package var seen: [MemberID: UInt64]
+    /// Up to which counter all members have everything of a member.
+    package var stable: [MemberID: UInt64]
+
+    package func bytes(sign: (Data) throws -> Data) throws -> Data {
+        let written = self.written
+        return written + (try sign(Purpose.head.text + written))
+    }
+
+    private var written: Data {
+        var writer = ByteWriter()
+        writer.add(Self.version)
+        writer.add(member.bytes)
+        for number in [sequence, counter, time] { writer.add(number) }
+        writer.add(epoch)
+        writer.add(link)
+        writer.add(linkHash)
+        writer.add(sum.bytes)
+        for counters in [seen, stable] {
+            writer.add(UInt16(counters.count))
+            for (member, counter) in counters.sorted(by: { $0.key < $1.key }) {
+                writer.add(member.bytes)
+                writer.add(counter)
+            }
+        }
+        return writer.bytes
+    }
+
+    /// Reads a head and looks at its signature.
+    ///
+    /// - Returns: nil for a head that is not by a member of whom `identity` knows the keys.
+    /// - Throws: ``MalformedBytes`` for anything that is not exactly one head.
+    package init?(_ bytes: Data, identity: (MemberID) -> MemberIdentity?) throws(MalformedBytes) {
+        guard bytes.count <= Self.maximumBytes, bytes.count > MemberIdentity.signatureBytes else { throw .init() }
+        let signed = Data(bytes.dropLast(MemberIdentity.signatureBytes))
+        try self.init(unsigned: signed)
+        let signature = Data(bytes.suffix(MemberIdentity.signatureBytes))
+        guard let identity = identity(member), identity.id == member,
+            identity.isSigned(signed, by: signature, for: .head)
+        else { return nil }
+    }
+
+    private init(unsigned bytes: Data) throws(MalformedBytes) {
+        var reader = ByteReader(bytes)
+        guard try reader.integer(UInt8.self) == Self.version else { throw .init() }
+        member = MemberID(bytes: try reader.bytes(MemberID.length))
+        sequence = try reader.integer(UInt64.self)
+        counter = try reader.integer(UInt64.self)
+        time = try reader.integer(UInt64.self)
+        epoch = try reader.integer(UInt32.self)
+        link = try reader.integer(UInt32.self)
+        linkHash = try reader.bytes(32)
+        sum = RecordSum(try reader.bytes(32))
+        seen = try Self.counters(&reader)
+        stable = try Self.counters(&reader)
+        try reader.end()
+        guard sequence > 0, time <= ClockTime.maximumMilliseconds else { throw .init() }
+    }
+
+    /// Each member once, in their order: so there is one way to write it.
+    private static func counters(_ reader: inout ByteReader) throws(MalformedBytes) -> [MemberID: UInt64] {
+        let count = try reader.integer(UInt16.self)
+        var counters: [MemberID: UInt64] = [:]
+        var last: MemberID?
+        for _ in 0..<count {
+            let member = MemberID(bytes: try reader.bytes(MemberID.length))
+            if let last, last >= member { throw .init() }
+            last = member
+            counters[member] = try reader.integer(UInt64.self)
+        }
+        return counters
+    }
+
+    package init(
+        member: MemberID, sequence: UInt64, counter: UInt64, time: UInt64, epoch: UInt32, link: UInt32, linkHash: Data,
+        sum: RecordSum, seen: [MemberID: UInt64], stable: [MemberID: UInt64]
+    ) {
+        self.member = member
+        self.sequence = sequence
+        self.counter = counter
+        self.time = time
+        self.epoch = epoch
+        self.link = link
+        self.linkHash = linkHash
+        self.sum = sum
+        self.seen = seen
+        self.stable = stable
+    }
+}
+
+/// A sum of keyed tags of records, modulo 2²⁵⁶, in whatever order they are added.
+///
+/// Who has no key finds no other set of records with the same sum.
+package struct RecordSum: Hashable, Sendable {
+    /// The least significant first.
+    private var words: [UInt64] = [0, 0, 0, 0]
+
+    package init() {}
+
+    init(_ bytes: Data) {
+        var reader = ByteReader(bytes)
+        for index in words.indices { words[index] = (try? reader.integer(UInt64.self)) ?? 0 }
+    }
+
+    var bytes: Data {
+        var writer = ByteWriter()
+        for word in words { writer.add(word) }
+        return writer.bytes
+    }
+
+    /// Of one record.
+    init(_ version: RecordVersion, key: SymmetricKey) {
+        var writer = ByteWriter()
+        writer.add(version.name.bytes)
+        writer.add(version.counter)
+        writer.add(version.clock.bits)
+        self.init(Data(HMAC<SHA256>.authenticationCode(for: writer.bytes, using: key)))
+    }
+
+    static func += (left: inout Self, right: Self) {
+        var carry: UInt64 = 0
+        for index in left.words.indices {
+            let (part, first) = left.words[index].addingReportingOverflow(right.words[index])
+            let (whole, second) = part.addingReportingOverflow(carry)
+            left.words[index] = whole
+            carry = first || second ? 1 : 0
+        }
+    }
+}

@@ -1,0 +1,228 @@
+import Crypto
+import Foundation
+import Testing
+
+@testable import TouchstoneCircle
+
+@Suite("The chain of a circle's signed changes (SY-11)")
+struct CircleChainTests {
+    let laptop = TestMember("laptop")
+    let desktop = TestMember("desktop")
+    let phone = TestMember("phone")
+
+    /// Founded, one added, another added, the second removed.
+    private func history() throws -> CircleChain {
+        var chain = try laptop.found()
+        chain = try chain.with(laptop.adding(desktop, to: chain))
+        chain = try chain.with(desktop.adding(phone, to: chain))
+        return try chain.with(laptop.removing(desktop, from: chain, lastCounter: 7))
+    }
+
+    @Test func aWholeChainIsReadAsItWasMade() throws {
+        let chain = try history()
+        let read = try CircleChain(chain.allBytes)
+        #expect(read.members.mapValues(\.name) == [laptop.id: "laptop", phone.id: "phone"])
+        #expect(read.removed[desktop.id]?.lastCounter == 7)
+        #expect(read.removed[desktop.id]?.remover == laptop.id)
+        #expect(read.epoch == 1)
+        #expect(read.head == chain.head)
+    }
+
+    @Test func everyFlippedBitOfALinkIsRefused() throws {
+        let chain = try history()
+        for place in chain.links.indices {
+            let bytes = chain.links[place].bytes
+            // Every bit of the frame, and some of what is long: all is under the same signature.
+            for bit in Array(0..<(80 * 8)) + Array(stride(from: 80 * 8, to: bytes.count * 8, by: 61)) {
+                var links = chain.allBytes
+                links[place] = bytes.flipped(bit: bit)
+                #expect(throws: ChainError.self) { try CircleChain(links) }
+            }
+        }
+    }
+
+    @Test func aForgedLinkIsRefused() throws {
+        let chain = try history()
+        let stranger = TestMember("stranger")
+        // By somebody who is no member, with the keys of one.
+        let keys = try laptop.keys(chain)
+        let byStranger = try chain.adding(
+            stranger.identity, named: "stranger", by: stranger.id, keys: keys, sign: stranger.sign)
+        #expect(throws: ChainError.notMember) { try chain.with(byStranger) }
+        // In a member's name.
+        let inMembersName = try chain.adding(
+            stranger.identity, named: "stranger", by: laptop.id, keys: keys, sign: stranger.sign)
+        #expect(throws: ChainError.badSignature) { try chain.with(inMembersName) }
+        // By one that was removed.
+        let byRemoved = try chain.adding(
+            stranger.identity, named: "stranger", by: desktop.id, keys: keys, sign: desktop.sign)
+        #expect(throws: ChainError.notMember) { try chain.with(byRemoved) }
+        // The same link by a member is taken.
+        let grown = try chain.with(laptop.adding(stranger, to: chain))
+        #expect(grown.members[stranger.id] != nil)
+    }
+
+    @Test func reorderedLinksAreRefused() throws {
+        let links = try history().allBytes
+        for first in links.indices {
+            for second in links.indices where second > first {
+                var swapped = links
+                swapped.swapAt(first, second)
+                #expect(throws: ChainError.self) { try CircleChain(swapped) }
+            }
+            var without = links
+            without.remove(at: first)
+            if first < links.count - 1 { #expect(throws: ChainError.self) { try CircleChain(without) } }
+        }
+    }
+
+    @Test func aTruncatedChainIsRefusedByWhoKnowsMore() throws {
+        var chain = try history()
+        let links = chain.allBytes
+        for count in 1..<links.count {
+            #expect(throws: ChainError.rolledBack) { try chain.accept(whole: Array(links.prefix(count))) }
+        }
+        #expect(chain.links.count == 4)
+        try chain.accept(whole: links)
+    }
+
+    @Test func ofTwoChangesAtOnceOneWinsAndTheOtherTriesAgain() throws {
+        let chain = try history()
+        let tablet = TestMember("tablet")
+        let ours = try laptop.adding(tablet, to: chain)
+        let theirs = try phone.removing(laptop, from: chain)
+        var known = try chain.with(ours)
+        #expect(throws: ChainError.forked) { try known.accept([theirs.bytes]) }
+        #expect(throws: ChainError.forked) { try known.accept(whole: try chain.with(theirs).allBytes) }
+        #expect(known.links.count == 5)
+        // Made again on what has won.
+        known = try known.with(phone.removing(laptop, from: known))
+        #expect(known.members.keys.sorted() == [phone.id, tablet.id].sorted())
+    }
+
+    @Test func anotherSignatureOfTheSameLinkIsNoFork() throws {
+        let founded = try laptop.found()
+        let link = try laptop.adding(desktop, to: founded)
+        var chain = try founded.with(link)
+        // Signed twice: ECDSA has many signatures for the same.
+        let signed = link.bytes.dropLast(64)
+        let again = signed + (try laptop.sign(Purpose.link.text + signed))
+        #expect(again != link.bytes)
+        try chain.accept([again])
+        #expect(throws: ChainError.badSignature) { try founded.with(CircleLink(signed + Data(count: 64))) }
+    }
+
+    @Test func aLinkOfAnotherCircleIsRefused() throws {
+        let one = try laptop.found()
+        let other = try laptop.found()
+        #expect(one.circle != other.circle)
+        #expect(throws: ChainError.forked) { try one.with(laptop.adding(desktop, to: other)) }
+    }
+
+    @Test func whoWasRemovedComesBackOnlyWithOtherKeys() throws {
+        let chain = try history()
+        #expect(throws: ChainError.wasRemoved) { try chain.with(laptop.adding(desktop, to: chain)) }
+        #expect(throws: ChainError.notMember) { try chain.with(laptop.adding(phone, to: chain)) }
+        let renewed = TestMember("desktop")
+        let grown = try chain.with(laptop.adding(renewed, to: chain))
+        #expect(grown.members[renewed.id] != nil)
+    }
+
+    @Test func afterAMemberLeftNothingButANewEpochFollows() throws {
+        var chain = try history()
+        chain = try chain.with(laptop.leavingLink(chain))
+        #expect(chain.needsEpoch)
+        let tablet = TestMember("tablet")
+        #expect(throws: ChainError.wrongEpoch) { try chain.with(phone.adding(tablet, to: chain)) }
+        let epoch = try chain.beginningEpoch(
+            by: phone.id, keys: phone.keys(chain), random: random, sign: phone.sign)
+        chain = try chain.with(epoch)
+        #expect(!chain.needsEpoch)
+        #expect(chain.adopter(of: laptop.id) == phone.id)
+        // Whom it had removed goes with it.
+        #expect(chain.adopter(of: desktop.id) == phone.id)
+        #expect(throws: UnusableEpoch.self) { try laptop.keys(chain) }
+        // The last one has nobody to leave it to.
+        #expect(throws: ChainError.wrongEpoch) { try chain.with(phone.leavingLink(chain)) }
+    }
+
+    @Test func whoRemovesAnotherCannotKeepTheEpoch() throws {
+        let chain = try history()
+        let link = try CircleLink(
+            .remove(phone.id, lastCounter: 0, nil), number: UInt32(chain.links.count), previous: chain.head,
+            signer: laptop.id, sign: laptop.sign)
+        #expect(throws: ChainError.wrongEpoch) { try chain.with(link) }
+    }
+
+    @Test func aNameThatHidesWhatItIsIsRefused() throws {
+        let chain = try history()
+        for name in ["", String(repeating: "x", count: 65), "lap\ntop", "lap\u{202E}top", "\u{7}"] {
+            let link = try chain.adding(
+                TestMember("").identity, named: name, by: laptop.id, keys: laptop.keys(chain), sign: laptop.sign)
+            #expect(throws: ChainError.malformed) { try chain.with(link) }
+        }
+    }
+}
+
+extension TestMember {
+    fileprivate func leavingLink(_ chain: CircleChain) throws -> CircleLink {
+        try chain.leaving(id, lastCounter: 0, sign: sign)
+    }
+}
+
+@Suite("The keys of epochs (SY-12)")
+struct EpochKeysTests {
+    let laptop = TestMember("laptop")
+    let desktop = TestMember("desktop")
+
+    @Test func aNewMemberOpensWhatWasWrittenBefore() throws {
+        var chain = try laptop.found()
+        chain = try chain.with(
+            chain.beginningEpoch(by: laptop.id, keys: laptop.keys(chain), random: random, sign: laptop.sign))
+        chain = try chain.with(laptop.adding(desktop, to: chain))
+        let (mine, theirs) = (try laptop.keys(chain), try desktop.keys(chain))
+        for epoch in UInt32(0)...1 {
+            #expect(mine[epoch]?.commitment == theirs[epoch]?.commitment)
+            #expect(theirs[epoch] != nil)
+        }
+        #expect(theirs[2] == nil)
+        let key = Data("a".utf8)
+        let name = mine.recordName(itemClass: "genp", primaryKey: key)
+        #expect(theirs.recordName(itemClass: "genp", primaryKey: key) == name)
+        #expect(theirs.recordName(itemClass: "inet", primaryKey: key) != name)
+    }
+
+    @Test func whoWasRemovedOpensNothingNew() throws {
+        var chain = try laptop.found()
+        chain = try chain.with(laptop.adding(desktop, to: chain))
+        let before = try desktop.keys(chain)
+        chain = try chain.with(laptop.removing(desktop, from: chain))
+        #expect(throws: UnusableEpoch.self) { try desktop.keys(chain) }
+        let after = try laptop.keys(chain)
+        #expect(after.current.number == 1)
+        #expect(before[1] == nil)
+        // No box, whoever's place it is put into, opens with the removed keys.
+        for box in chain.boxes.values {
+            var recipient = try HPKE.Recipient(
+                privateKey: desktop.sealing, ciphersuite: .Curve25519_SHA256_ChachaPoly, info: Purpose.epochKey.text,
+                encapsulatedKey: box.prefix(32))
+            for member in [laptop.id, desktop.id] {
+                #expect(throws: (any Error).self) {
+                    try recipient.open(
+                        box.dropFirst(32), authenticating: EpochStart.context(1, chain.nonce) + member.bytes)
+                }
+            }
+        }
+    }
+
+    @Test func aMemberNoticesAnotherKeyThanTheOthersHave() throws {
+        let chain = try laptop.found()
+        // A hostile member seals some other key to the new one.
+        let box = try EpochStart.seal(EpochKeys.fresh(0, random: random), to: desktop.identity, nonce: chain.nonce)
+        let link = try CircleLink(
+            .add(desktop.identity, name: "desktop", box: box), number: 1, previous: chain.head, signer: laptop.id,
+            sign: laptop.sign)
+        let joined = try chain.with(link)
+        #expect(throws: UnusableEpoch.self) { try desktop.keys(joined) }
+    }
+}

@@ -1,0 +1,244 @@
+import Crypto
+import Foundation
+import Testing
+
+@testable import TouchstoneCircle
+
+let sumKey = SymmetricKey(data: Data(repeating: 1, count: 32))
+
+func member(_ number: UInt8) -> MemberID { MemberID(bytes: Data(repeating: number, count: 32)) }
+func name(_ number: UInt8) -> RecordName { RecordName(bytes: Data(repeating: number, count: 32)) }
+
+extension Membership {
+    static func of(_ members: MemberID...) -> Membership {
+        Membership(members: Set(members), linkHashes: [Data(count: 32)])
+    }
+}
+
+@Suite("Merging: which version of an item counts (SY-20 to SY-22)")
+struct LedgerTests {
+    private let a = member(1)
+    private let b = member(2)
+    private let c = member(3)
+    private let day: UInt64 = 24 * 3600 * 1000
+    private let start: UInt64 = 1_800_000_000_000
+
+    private func version(
+        _ counter: UInt64, of member: MemberID, at milliseconds: UInt64, name number: UInt8 = 1,
+        isTombstone: Bool = false
+    ) -> RecordVersion {
+        RecordVersion(
+            name: name(number), member: member, counter: counter, clock: ClockTime(milliseconds: milliseconds),
+            isTombstone: isTombstone)
+    }
+
+    /// Gives one device all that another has, and its head.
+    private func send(_ from: inout Ledger, to other: inout Ledger, now: UInt64, without: UInt64? = nil) {
+        let head = from.makeHead(epoch: 0, sumKey: sumKey, now: now)
+        for versions in from.versions.values {
+            for version in versions where version.member == from.me && version.counter != without {
+                _ = other.take(version, now: now)
+            }
+        }
+        _ = other.take(head, sumKey: sumKey, now: now)
+        other.checkHeads()
+    }
+
+    @Test func theNewestVersionCountsInEveryOrder() {
+        // SY-20: by clock, then by writer.
+        let versions = [
+            version(1, of: a, at: 5), version(2, of: a, at: 7), version(1, of: b, at: 7), version(2, of: b, at: 6),
+            version(1, of: c, at: 4, isTombstone: true),
+        ]
+        var generator = SeededGenerator(seed: 1)
+        for _ in 0..<100 {
+            var ledger = Ledger(me: member(9), membership: .of(a, b, c, member(9)))
+            ledger.seen = [a: 0, b: 0, c: 0]
+            for version in versions.shuffled(using: &generator) { #expect(ledger.take(version, now: start) == .taken) }
+            // Nothing counts before the first head.
+            #expect(ledger.winner(name(1)) == nil)
+            ledger.seen = [a: 2, b: 2, c: 1]
+            #expect(ledger.winner(name(1)) == versions[2])
+        }
+    }
+
+    @Test func aVersionMoreThanADayAheadWaits() {
+        var ledger = Ledger(me: a, membership: .of(a, b))
+        let ahead = version(1, of: b, at: start + day + 1)
+        #expect(ledger.take(ahead, now: start) == .waiting)
+        #expect(ledger.faults[b] == .clock)
+        #expect(ledger.take(ahead, now: start + 1) == .taken)
+        // This device's next write is after it all the same.
+        #expect(ledger.write(name(1), isTombstone: false, now: start + 2).clock > ahead.clock)
+    }
+
+    @Test func strangersAndRemovedMembersDoNotCount() {
+        var ledger = Ledger(me: a, membership: .of(a, b))
+        #expect(ledger.take(version(1, of: c, at: 5), now: start) == .waiting)
+        ledger.seen[b] = 1
+        #expect(ledger.take(version(2, of: b, at: 5), now: start) == .taken)
+        #expect(ledger.take(version(3, of: b, at: 6), now: start) == .taken)
+        var membership = Membership.of(a)
+        membership.removed[b] = .init(lastCounter: 2, adopter: a)
+        let kept = ledger.update(membership)
+        #expect(kept.isEmpty)
+        #expect(ledger.winner(name(1))?.counter == 2)
+        #expect(ledger.take(version(3, of: b, at: 6), now: start) == .notMember)
+        #expect(ledger.take(version(4, of: b, at: 7), now: start) == .notMember)
+        // What counts of it is written anew, with its time, by who removed it.
+        let adopted = ledger.adopt()
+        #expect(adopted.map(\.from.counter) == [2])
+        #expect(adopted.map(\.to.clock) == [ClockTime(milliseconds: 5)])
+        #expect(ledger.winner(name(1))?.member == a)
+        #expect(ledger.adopt().isEmpty)
+    }
+
+    @Test func aDroppedRecordIsNoticedByTheHead() {
+        // SY-22
+        var writer = Ledger(me: a, membership: .of(a, b))
+        var reader = Ledger(me: b, membership: .of(a, b))
+        for number in UInt8(1)...3 { _ = writer.write(name(number), isTombstone: false, now: start) }
+        send(&writer, to: &reader, now: start, without: 2)
+        #expect(reader.faults[a] == .missing)
+        #expect(reader.seen[a] == nil)
+        #expect(reader.winner(name(1)) == nil)
+        // It comes after all.
+        send(&writer, to: &reader, now: start)
+        #expect(reader.faults[a] == nil)
+        #expect(reader.seen[a] == 3)
+        #expect(reader.winner(name(1)) != nil)
+    }
+
+    @Test func anOlderStateOfAMemberChangesNothing() {
+        var writer = Ledger(me: a, membership: .of(a, b))
+        var reader = Ledger(me: b, membership: .of(a, b))
+        let old = writer.write(name(1), isTombstone: false, now: start)
+        let oldHead = writer.makeHead(epoch: 0, sumKey: sumKey, now: start)
+        _ = reader.take(old, now: start)
+        _ = reader.take(oldHead, sumKey: sumKey, now: start)
+        let new = writer.write(name(1), isTombstone: false, now: start + 1)
+        _ = reader.take(new, now: start + 1)
+        send(&writer, to: &reader, now: start + 1)
+        send(&reader, to: &writer, now: start + 2)
+        send(&writer, to: &reader, now: start + 3)
+        let forgotten = reader.forgetDead()
+        #expect(forgotten == [old])
+        // The store gives it all back.
+        #expect(reader.take(oldHead, sumKey: sumKey, now: start + 4) == .known)
+        #expect(reader.take(old, now: start + 4) == .repeated)
+        #expect(reader.winner(name(1)) == new)
+    }
+
+    @Test func aMemberThatSaysTwoThingsUnderOneNumberIsNamed() {
+        var ledger = Ledger(me: b, membership: .of(a, b))
+        #expect(ledger.take(version(1, of: a, at: 5), now: start) == .taken)
+        #expect(ledger.take(version(1, of: a, at: 6), now: start) == .conflicting)
+        #expect(ledger.take(version(1, of: a, at: 5, name: 2), now: start) == .conflicting)
+        #expect(ledger.faults[a] == .conflicting)
+        var writer = Ledger(me: a, membership: .of(a, b))
+        var head = writer.makeHead(epoch: 0, sumKey: sumKey, now: start)
+        #expect(ledger.take(head, sumKey: sumKey, now: start) == .taken)
+        head.time += 1
+        #expect(ledger.take(head, sumKey: sumKey, now: start) == .conflicting)
+        head.sequence += 1
+        #expect(ledger.take(head, sumKey: sumKey, now: start) == .taken)
+    }
+
+    @Test func aMemberWithAnotherChainIsNamed() {
+        var other = Membership.of(a, b)
+        other.linkHashes.append(Data(repeating: 7, count: 32))
+        var writer = Ledger(me: a, membership: other)
+        let head = writer.makeHead(epoch: 0, sumKey: sumKey, now: start)
+        var reader = Ledger(me: b, membership: .of(a, b))
+        // A link that has not come yet is waited for.
+        #expect(reader.take(head, sumKey: sumKey, now: start) == .waiting)
+        var membership = Membership.of(a, b)
+        membership.linkHashes.append(Data(repeating: 8, count: 32))
+        let kept = reader.update(membership)
+        #expect(kept.isEmpty)
+        #expect(reader.take(head, sumKey: sumKey, now: start) == .conflicting)
+        #expect(reader.faults[a] == .forked)
+    }
+
+    @Test func aDeviceThatWasRestoredCountsOnFromWhatTheStoreHas() {
+        var ledger = Ledger(me: a, membership: .of(a, b))
+        _ = ledger.write(name(1), isTombstone: false, now: start)
+        #expect(ledger.take(version(7, of: a, at: start, name: 2), now: start) == .taken)
+        #expect(ledger.write(name(3), isTombstone: false, now: start).counter == 8)
+        // A head of its own with another sequence is taken, too.
+        var restored = ledger
+        for _ in 0..<3 { _ = ledger.makeHead(epoch: 0, sumKey: sumKey, now: start) }
+        let head = ledger.makeHead(epoch: 0, sumKey: sumKey, now: start)
+        #expect(restored.take(head, sumKey: sumKey, now: start) == .taken)
+        #expect(restored.makeHead(epoch: 0, sumKey: sumKey, now: start).sequence == 5)
+    }
+
+    @Test(arguments: [179, 181])
+    func aTombstoneStaysForHalfAYearAndADeviceThatWasAwayForLongerJoinsAnew(days: UInt64) {
+        // SY-21
+        var home = Ledger(me: a, membership: .of(a, b))
+        var away = Ledger(me: b, membership: .of(a, b))
+        _ = home.write(name(1), isTombstone: false, now: start)
+        for round in 0..<3 as Range<UInt64> {
+            send(&home, to: &away, now: start + round)
+            send(&away, to: &home, now: start + round)
+        }
+        // It is deleted while the other device is away.
+        let tombstone = home.write(name(1), isTombstone: true, now: start + 10)
+        let later = start + days * day
+        _ = home.makeHead(epoch: 0, sumKey: sumKey, now: later)
+        _ = home.makeHead(epoch: 0, sumKey: sumKey, now: later)
+        _ = home.forgetDead()
+        let isThere = home.versions[name(1)]?.contains(tombstone) == true
+        #expect(isThere == (days < 180))
+        #expect(away.isExpired(now: later) == (days > 180))
+        guard days < 180 else { return }
+        send(&home, to: &away, now: later)
+        #expect(away.winner(name(1)) == tombstone)
+    }
+
+    @Test func anOlderVersionStaysUntilAllMembersHaveTheNewerOne() {
+        // SY-22: otherwise it would be lost if the newer one's writer is removed.
+        let all = Membership.of(a, b, c)
+        var one = Ledger(me: a, membership: all)
+        var two = Ledger(me: b, membership: all)
+        var three = Ledger(me: c, membership: all)
+        let older = one.write(name(1), isTombstone: false, now: start)
+        send(&one, to: &two, now: start)
+        let newer = two.write(name(1), isTombstone: false, now: start + 1)
+        send(&two, to: &one, now: start + 1)
+        #expect(one.winner(name(1)) == newer)
+        // The third has said nothing yet.
+        _ = one.makeHead(epoch: 0, sumKey: sumKey, now: start + 2)
+        #expect(one.alive() == [older.counter])
+        let early = one.forgetDead()
+        #expect(early.isEmpty)
+        var removed = one
+        var membership = Membership.of(a, c)
+        membership.removed[b] = .init(lastCounter: 0, adopter: c)
+        _ = removed.update(membership)
+        #expect(removed.winner(name(1)) == older)
+        // Now all have it.
+        send(&one, to: &three, now: start + 3)
+        send(&two, to: &three, now: start + 3)
+        send(&three, to: &one, now: start + 4)
+        send(&one, to: &two, now: start + 4)
+        send(&two, to: &one, now: start + 5)
+        _ = one.makeHead(epoch: 0, sumKey: sumKey, now: start + 6)
+        #expect(one.alive().isEmpty)
+        let forgotten = one.forgetDead()
+        #expect(forgotten == [older])
+    }
+
+    @Test func changesSayWhatIsReplaced() {
+        var ledger = Ledger(me: a, membership: .of(a, b))
+        ledger.seen[b] = 1
+        let mine = ledger.write(name(1), isTombstone: false, now: start)
+        #expect(ledger.changes() == [.init(name: name(1), from: nil, to: mine)])
+        #expect(ledger.changes().isEmpty)
+        let theirs = version(2, of: b, at: start + 5)
+        _ = ledger.take(theirs, now: start + 5)
+        _ = ledger.take(version(3, of: b, at: start - 5), now: start + 5)
+        #expect(ledger.changes() == [.init(name: name(1), from: mine, to: theirs)])
+    }
+}
