@@ -35,8 +35,8 @@ from postgresql import PostgreSQL
 from botocore.auth import S3SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
-from moto.server import DomainDispatcherApplication, create_backend_app
-from werkzeug.serving import make_server
+from moto.server import create_backend_app
+from werkzeug.serving import WSGIRequestHandler, make_server
 
 KEY, SECRET, REGION = "AKIDTOUCHSTONE", "s3cret/of+the=tests", "eu-test-1"
 LONGEST_SKEW = 15 * 60
@@ -149,7 +149,7 @@ class FaultyServer:
                      "REQUEST_URI": f"/{name}", "CONTENT_LENGTH": "0", "CONTENT_TYPE": ""}, b"")
                 if not status.startswith("200"):
                     return self.answer(start_response, 500, f"no bucket: {status} {content}")
-        start_response("200 OK", [("Content-Type", "application/json")])
+        start_response("200 OK", [("Content-Type", "application/json"), self.date()])
         return [json.dumps(self.buckets[name]["requests"]).encode()]
 
     def date(self):
@@ -161,11 +161,18 @@ class FaultyServer:
         return [content]
 
 
+class OneDate(WSGIRequestHandler):
+    """The application says the date."""
+
+    def send_response(self, code, message=None):
+        self.send_response_only(code, message)
+
+
 def s3_server():
     os.environ.update(AWS_ACCESS_KEY_ID=KEY, AWS_SECRET_ACCESS_KEY=SECRET, AWS_DEFAULT_REGION=REGION)
     logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
-    app = FaultyServer(DomainDispatcherApplication(create_backend_app, "s3"))
-    server = make_server("127.0.0.1", 0, app, threaded=False)
+    app = FaultyServer(create_backend_app("s3"))
+    server = make_server("127.0.0.1", 0, app, threaded=False, request_handler=OneDate)
     server.log = lambda *_: None
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server.server_port

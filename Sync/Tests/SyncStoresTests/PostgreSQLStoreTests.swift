@@ -24,12 +24,14 @@ import Testing
             [.text(late.description), .bytes(record(1))])
         let fast = try recordName("fast", 1)
         async let put: Void = bench.member().put(fast, record(2))
+        let waiting =
+            "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
         // Until the other put waits for the row.
         for _ in 0..<600 {
-            if try bench.servers.query(bench.address, "SELECT count(*) FROM pg_locks WHERE NOT granted") == ["1"] { break }
+            if try bench.servers.query(bench.address, waiting) == ["1"] { break }
             try await Task.sleep(for: .milliseconds(50))
         }
-        #expect(try bench.servers.query(bench.address, "SELECT count(*) FROM pg_locks WHERE NOT granted") == ["1"])
+        #expect(try bench.servers.query(bench.address, waiting) == ["1"])
         // Another circle does not wait.
         try await bench.member(circle: "other").put(fast, record(3))
         var cursor = StoreCursor.start
@@ -79,7 +81,7 @@ import Testing
         try await store.put(recordName("ada", 1), record(1))
         _ = try bench.servers.query(
             bench.address,
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'touchstone-sync'")
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'touchstone-sync' AND datname = current_database()")
         await #expect(throws: StoreError.self) { try await store.put(recordName("ada", 2), record(2)) }
         try await store.put(recordName("ada", 2), record(2))
         #expect(try await store.everything().count == 2)

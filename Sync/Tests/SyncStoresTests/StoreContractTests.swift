@@ -175,7 +175,7 @@ import Testing
     func sy30_everythingArrivesThroughFaults(_ engine: Engine, _ seed: UInt64) async throws {
         let bench = try await engine.bench()
         let writers = ["ada", "ben", "cy"]
-        let count = 48
+        let count = 2 * StoreLimits.putsUnderWay
         try await withThrowingTaskGroup { group in
             for (index, writer) in writers.enumerated() {
                 let store = FaultyStore(try await bench.member(), seed: seed &* 100 + UInt64(index))
@@ -199,21 +199,9 @@ import Testing
             for reader in 0..<2 {
                 let store = FaultyStore(try await bench.member(), seed: seed &* 100 + 50 + UInt64(reader))
                 group.addTask {
-                    var (cursor, known) = (StoreCursor.start, Set<RecordName>())
-                    // Bounded by time, because the writers may be slow.
-                    let end = ContinuousClock.now + .seconds(120)
-                    while known.count < writers.count * count, ContinuousClock.now < end {
-                        let listed = try await persistently { () async throws(StoreError) in
-                            try await store.everything(since: &cursor, limit: 40)
-                        }
-                        for name in listed where !known.contains(name) {
-                            let bytes = try await persistently { () async throws(StoreError) in try await store.get(name) }
-                            #expect(bytes == record(Int(name.number)))
-                            known.insert(name)
-                        }
-                        if listed.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
-                    }
-                    #expect(known.count == writers.count * count, "reader \(reader)")
+                    let records = try await store.follow(until: writers.count * count, limit: 40)
+                    #expect(records.count == writers.count * count, "reader \(reader)")
+                    #expect(records.allSatisfy { $1 == record(Int($0.number)) })
                     #expect(store.faults > 0)
                 }
             }

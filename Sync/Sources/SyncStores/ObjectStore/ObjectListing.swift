@@ -25,7 +25,8 @@ package struct ObjectListing: Equatable {
         let parser = XMLParser(data: bytes)
         parser.shouldResolveExternalEntities = false
         parser.delegate = reader
-        guard parser.parse(), !reader.isTooMuch else { return nil }
+        // What parse() says is not enough: it is true for no XML at all.
+        guard parser.parse(), parser.parserError == nil, reader.isWhole, !reader.isTooMuch else { return nil }
         self = reader.listing
     }
 
@@ -34,6 +35,8 @@ package struct ObjectListing: Equatable {
     private final class Reader: NSObject, XMLParserDelegate {
         var listing = ObjectListing()
         var isTooMuch = false
+        /// Whether the outermost element ended, and nothing was wrong.
+        var isWhole = false
         private var path: [String] = []
         private var text = ""
 
@@ -60,10 +63,13 @@ package struct ObjectListing: Equatable {
             case ["Error", "Code"]: listing.code = text
             default: break
             }
+            if ["ListBucketResult", "Error"].contains(path.first), path.count == 1 { isWhole = true }
             if !path.isEmpty { path.removeLast() }
             text = ""
             if listing.keys.count > 2 * StoreLimits.page || listing.prefixes.count > 2 * StoreLimits.page { stop(parser) }
         }
+
+        func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) { isTooMuch = true }
 
         private func stop(_ parser: XMLParser) {
             isTooMuch = true

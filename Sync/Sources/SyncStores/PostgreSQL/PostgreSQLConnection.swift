@@ -173,6 +173,6 @@ import Glibc
     }
 
     private static func text(_ handle: OpaquePointer) -> String {
-        unsafe String(cString: PQerrorMessage(handle)).split(separator: "\n").joined(separator: "; ")
+        unsafe String(cString: PQerrorMessage(handle)).split(separator: "\n").first.map(String.init) ?? "no reason"
     }
 }

@@ -39,6 +39,23 @@ extension SyncStore {
         throw .damaged("the list does not end")
     }
 
+    /// Lists and gets through faults until `count` records came, or for two minutes, because the writers may be slow.
+    func follow(until count: Int, limit: Int) async throws -> [RecordName: Data] {
+        var (cursor, records) = (StoreCursor.start, [RecordName: Data]())
+        let end = ContinuousClock.now + .seconds(120)
+        while records.count < count, ContinuousClock.now < end {
+            let page = try await persistently { [cursor] () async throws(StoreError) in
+                try await list(since: cursor, limit: limit)
+            }
+            cursor = page.cursor
+            for name in page.names where records[name] == nil {
+                records[name] = try await persistently { () async throws(StoreError) in try await get(name) }
+            }
+            if page.names.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        }
+        return records
+    }
+
     func everything() async throws(StoreError) -> Set<RecordName> {
         var cursor = StoreCursor.start
         return Set(try await everything(since: &cursor))
