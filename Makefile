@@ -48,6 +48,7 @@ test: ## Run every test (ONLY="name ...": those with such a word in their name)
 	@swift build --package-path Bridges --build-tests
 	@swift build --package-path Desktop
 	@swift build --package-path SignIn --build-tests
+	@swift build --package-path Sync --build-tests
 	@Tests/Scripts/first-tests.py --build
 	@swift build --build-tests
 	@script/run-tests $(ONLY)
@@ -110,4 +111,4 @@ check: ## The quick checks: rules, words, same texts, interfaces, layers, produc
 	@script/format --check
 
 clean: ## Remove what was built
-	@rm -rf .build .build-* debian/.debhelper debian/libpam-touchstone debian/libtouchstone-dev debian/touchstone debian/touchstone-bridges debian/touchstone-desktop debian/touchstone-simulator Examples/.build Examples/Chores/.build Simulator/.build Bridges/.build Desktop/.build SignIn/.build Benchmarks/.build Fuzz/.build
+	@rm -rf .build .build-* debian/.debhelper debian/libpam-touchstone debian/libtouchstone-dev debian/touchstone debian/touchstone-bridges debian/touchstone-desktop debian/touchstone-simulator Examples/.build Examples/Chores/.build Simulator/.build Bridges/.build Desktop/.build SignIn/.build Sync/.build Benchmarks/.build Fuzz/.build

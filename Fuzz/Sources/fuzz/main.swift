@@ -12,6 +12,7 @@ let all: [FuzzTarget] =
     + pamTargets
     + pkcs11Targets
     + fidoTargets
+    + storeTargets
 
 /// libFuzzer's own way in, for programs that have a `main`.
 @_silgen_name("LLVMFuzzerRunDriver")

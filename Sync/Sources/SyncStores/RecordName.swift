@@ -1,6 +1,6 @@
 /// The name of a record in a store: who wrote it, its place among what they wrote, and a label that only members understand.
 ///
-/// A store sees all three (SY-4). As text it is `WRITER-NUMBER-LABEL`, with the number as 16 hexadecimal digits.
+/// A store sees all three. As text it is `WRITER-NUMBER-LABEL`, with the number as 16 hexadecimal digits.
 package struct RecordName: Sendable, Hashable, CustomStringConvertible {
     /// Of a writer and of a label, in bytes.
     package static let longestPart = 64
@@ -11,9 +11,13 @@ package struct RecordName: Sendable, Hashable, CustomStringConvertible {
     package let number: UInt64
     package let label: String
 
+    /// Checks its parts.
+    ///
     /// - Parameters:
-    ///   - writer: 1…64 of the characters a–z and 0–9, as the label.
+    ///   - writer: 1…64 of the characters a–z and 0–9.
     ///   - number: Larger than that of everything the writer put before.
+    ///   - label: As the writer.
+    /// - Throws: `invalid` for other characters.
     package init(writer: String, number: UInt64, label: String) throws(StoreError) {
         guard Self.isPart(writer), Self.isPart(label) else {
             throw .invalid("a writer and a label have 1…\(Self.longestPart) of the characters a–z and 0–9")
@@ -55,7 +59,9 @@ package struct RecordName: Sendable, Hashable, CustomStringConvertible {
 
     static func isPart(_ text: some StringProtocol) -> Bool {
         1...longestPart ~= text.utf8.count
-            && text.utf8.allSatisfy { UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }
+            && text.utf8.allSatisfy {
+                UInt8(ascii: "a")...UInt8(ascii: "z") ~= $0 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0
+            }
     }
 }
 

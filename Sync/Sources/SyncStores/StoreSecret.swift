@@ -76,7 +76,9 @@ func sha256(_ bytes: Data) -> Data {
         // libsodium takes no NULL, also for no bytes.
         var nothing: UInt8 = 0
         let start = unsafe bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
-        _ = unsafe withUnsafePointer(to: &nothing) { unsafe crypto_hash_sha256(&hash, start ?? $0, UInt64(bytes.count)) }
+        _ = unsafe withUnsafePointer(to: &nothing) {
+            unsafe crypto_hash_sha256(&hash, start ?? $0, UInt64(bytes.count))
+        }
     }
     return Data(hash)
 }

@@ -22,7 +22,9 @@ package protocol SyncStore: Sendable {
     /// When it returns, the store has exactly these bytes, and they survive a loss of its power as far as the store
     /// promises that.
     ///
-    /// - Parameter bytes: Sealed and padded: a multiple of ``StoreLimits/padding``, at most ``StoreLimits/record``.
+    /// - Parameters:
+    ///   - name: Never used before with other bytes.
+    ///   - bytes: Sealed and padded: a multiple of ``StoreLimits/padding``, at most ``StoreLimits/record``.
     /// - Throws: ``StoreError/taken(_:)`` if the name has other bytes, which stay.
     func put(_ name: RecordName, _ bytes: Data) async throws(StoreError)
 
@@ -35,7 +37,10 @@ package protocol SyncStore: Sendable {
     /// cursor. When there is no more, everything that was acknowledged before the first page was asked for has been named.
     /// Names are in the order of their numbers for each writer within a page, and in no order between writers.
     ///
-    /// - Parameter limit: About how many names the page has, 1…``StoreLimits/page``.
+    /// - Parameters:
+    ///   - cursor: ``StoreCursor/start``, or that of an earlier page.
+    ///   - limit: About how many names the page has, 1…``StoreLimits/page``.
+    /// - Returns: Names, and where to go on.
     /// - Throws: ``StoreError/invalid(_:)`` for a cursor that this kind of store did not give.
     func list(since cursor: StoreCursor, limit: Int) async throws(StoreError) -> StorePage
 
@@ -51,6 +56,7 @@ package protocol SyncStore: Sendable {
     ///   - expected: What ``head()`` said; nil if there was none.
     ///   - new: 1…``StoreLimits/head`` bytes.
     /// - Returns: Whether the head is `new` now. If not, another member was faster, and the head is as it was.
+    /// - Throws: ``StoreError``.
     func swapHead(_ expected: Data?, for new: Data) async throws(StoreError) -> Bool
 
     /// Returns when there may be something new, or after `limit`.
@@ -66,7 +72,7 @@ extension SyncStore {
 
 /// The largest of everything that a store keeps or gives.
 package enum StoreLimits {
-    /// Bytes to which the size of each record is padded (SY-4).
+    /// Bytes to which the size of each record is padded.
     package static let padding = 256
     /// Bytes of a record, 8 MiB.
     package static let record = 8 << 20

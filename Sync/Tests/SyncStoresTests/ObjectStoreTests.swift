@@ -7,7 +7,8 @@ import Testing
 @Suite struct ObjectStoreTests {
     /// Each fault by itself and together, made by the server.
     @Test(arguments: [
-        #"{"lose": 3}"#, #"{"busy": 3}"#, #"{"twice": 2}"#, #"{"stale": 2}"#, #"{"lose": 5, "busy": 4, "twice": 3, "stale": 3}"#,
+        #"{"lose": 3}"#, #"{"busy": 3}"#, #"{"twice": 2}"#, #"{"stale": 2}"#,
+        #"{"lose": 5, "busy": 4, "twice": 3, "stale": 3}"#,
     ])
     func sy30_everythingArrivesThroughTheServersFaults(_ faults: String) async throws {
         let bench = try await ObjectStoreBench()
@@ -68,7 +69,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "x", "<a>", "<ListBucketResult><Contents><Key>x</Key></Contents>", "<!DOCTYPE x [<!ENTITY a \"b\">]><ListBucketResult/>",
+        "", "x", "<a>", "<ListBucketResult><Contents><Key>x</Key></Contents>",
+        "<!DOCTYPE x [<!ENTITY a \"b\">]><ListBucketResult/>",
         "<Error><Code>Oh</Code></Error>", #"{"keys": []}"#,
     ])
     func sy30_foreignListsAreRefused(_ text: String) async throws {
@@ -83,7 +85,10 @@ import Testing
         let bench = try await ObjectStoreBench()
         let store = try await bench.member()
         let root = "keychains/family/records/"
-        let keys = ["\(root)ada/0000000000000001-item", "\(root)ada/x", "\(root)../etc/passwd", "elsewhere", "\(root)ben/0000000000000001-a"]
+        let keys = [
+            "\(root)ada/0000000000000001-item", "\(root)ada/x", "\(root)../etc/passwd", "elsewhere",
+            "\(root)ben/0000000000000001-a",
+        ]
         let list =
             "<ListBucketResult><IsTruncated>false</IsTruncated><CommonPrefixes><Prefix>\(root)ada/</Prefix></CommonPrefixes>"
             + "<CommonPrefixes><Prefix>other/</Prefix></CommonPrefixes><CommonPrefixes><Prefix>\(root)../</Prefix></CommonPrefixes>"
@@ -95,10 +100,12 @@ import Testing
     @Test func sy30_answersThatAreTooLongAndRedirectsAreRefused() async throws {
         let bench = try await ObjectStoreBench()
         let store = try await bench.member()
-        try await bench.servers.bucket(bench.bucket, #"{"answer": [200, "\#(String(repeating: "x", count: 100_000))"]}"#)
+        try await bench.servers.bucket(
+            bench.bucket, #"{"answer": [200, "\#(String(repeating: "x", count: 100_000))"]}"#)
         await #expect(throws: StoreError.self) { try await store.head() }
         let elsewhere = try await ObjectStoreBench()
-        try await bench.servers.bucket(bench.bucket, #"{"redirect": "http://127.0.0.1:\#(bench.servers.addresses.port)/\#(elsewhere.bucket)/x"}"#)
+        try await bench.servers.bucket(
+            bench.bucket, #"{"redirect": "http://127.0.0.1:\#(bench.servers.addresses.port)/\#(elsewhere.bucket)/x"}"#)
         do {
             _ = try await store.head()
             Issue.record("a redirect was followed")
@@ -110,7 +117,8 @@ import Testing
         let servers = try Servers.shared.get()
         func store(_ address: String) throws -> ObjectStore {
             try ObjectStore(
-                address: address, keyID: servers.addresses.key, secret: StoreSecret(servers.addresses.secret.utf8), circle: "family")
+                address: address, keyID: servers.addresses.key, secret: StoreSecret(servers.addresses.secret.utf8),
+                circle: "family")
         }
         do {
             try await store("http://127.0.0.1:\(servers.addresses.port)/missing?region=eu-test-1").prepare()
@@ -124,7 +132,8 @@ import Testing
 
     @Test func sy31_addressesHaveNoCredentialsAndRequireTLS() throws {
         for text in [
-            "http://s3.example/bucket?region=r", "https://key:secret@s3.example/bucket?region=r", "https://s3.example/bucket",
+            "http://s3.example/bucket?region=r", "https://key:secret@s3.example/bucket?region=r",
+            "https://s3.example/bucket",
             "https://s3.example/?region=r", "https://s3.example/b/../c?region=r", "https://s3.example/b%2f?region=r",
             "https://s3.example/b?region=r&secret=x", "https://s3.example/b?region=", "ftp://s3.example/b?region=r", "",
             "https:///b?region=r", "https://s3.example/b?region=a/b", "http://127.0.0.1.example/b?region=r",
@@ -149,7 +158,8 @@ import Testing
 /// The examples of "Authenticating Requests: Using the Authorization Header" in Amazon's S3 API reference.
 @Suite struct RequestSignatureTests {
     private func signature(
-        _ method: String, _ path: String, _ query: [(String, String)] = [], _ headers: [String: String] = [:], body: String = ""
+        _ method: String, _ path: String, _ query: [(String, String)] = [], _ headers: [String: String] = [:],
+        body: String = ""
     ) throws -> String? {
         let signed = RequestSignature(
             method: method, path: path, query: query,

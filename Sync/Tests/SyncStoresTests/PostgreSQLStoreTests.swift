@@ -81,7 +81,8 @@ import Testing
         try await store.put(recordName("ada", 1), record(1))
         _ = try bench.servers.query(
             bench.address,
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'touchstone-sync' AND datname = current_database()")
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'touchstone-sync' AND datname = current_database()"
+        )
         await #expect(throws: StoreError.self) { try await store.put(recordName("ada", 2), record(2)) }
         try await store.put(recordName("ada", 2), record(2))
         #expect(try await store.everything().count == 2)
@@ -149,7 +150,9 @@ import Testing
         func mode(_ text: String) throws -> String? {
             try PostgreSQLAddress(text).settings.first { $0.keyword == "sslmode" }?.value
         }
-        for host in ["db.example", "10.0.0.1", "192.168.1.1", "127.0.0.1.example", "localhost.example", "128.0.0.1", "1270.0.1"] {
+        for host in [
+            "db.example", "10.0.0.1", "192.168.1.1", "127.0.0.1.example", "localhost.example", "128.0.0.1", "1270.0.1",
+        ] {
             #expect(try mode("postgresql://ada@\(host)/k") == "verify-full", "\(host)")
         }
         #expect(try mode("postgresql://ada@127.0.0.1/k") == "prefer")
@@ -158,7 +161,10 @@ import Testing
         #expect(try mode("postgresql://ada@/k?host=/run/postgresql") == "disable")
         // Nothing of the environment or of a file counts.
         let keywords = try PostgreSQLAddress("postgresql://ada@db.example/k").settings.map(\.keyword)
-        #expect(Set(keywords).isSuperset(of: ["sslmode", "sslrootcert", "passfile", "service", "options", "port", "gssencmode"]))
+        #expect(
+            Set(keywords).isSuperset(of: [
+                "sslmode", "sslrootcert", "passfile", "service", "options", "port", "gssencmode",
+            ]))
     }
 
     /// With a server of its own, because it stops.

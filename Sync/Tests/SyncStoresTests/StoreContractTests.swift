@@ -41,7 +41,7 @@ import Testing
         #expect(try await bench.member().get(name) == winners.first.map { record($0) })
     }
 
-    @Test(arguments: Engine.allCases) func sy4_onlyPaddedSizesAreKept(_ engine: Engine) async throws {
+    @Test(arguments: Engine.allCases) func sy30_onlyPaddedSizesAreKept(_ engine: Engine) async throws {
         let bench = try await engine.bench()
         let store = try await bench.member()
         for count in [0, 1, 255, 257, 1000, StoreLimits.record + StoreLimits.padding] {

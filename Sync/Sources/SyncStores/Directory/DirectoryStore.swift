@@ -9,7 +9,7 @@ package import Foundation
 /// **Compare-and-swap.** Where the members share one file system, such as NFS, ``swapHead(_:for:)`` is one. Where their
 /// directories are only synchronized later, two members that are apart can both change the same head, and both calls say true.
 /// When the copies meet, Syncthing keeps one of the two files and renames the other, so that every member then has the same
-/// head. A member whose head was dropped sees another one in ``head()``. Whoever chains heads must check for that (SY-11).
+/// head. A member whose head was dropped sees another one in ``head()``. Whoever chains heads must check for that.
 ///
 /// A list names everything in each round, because a copier may bring an older file after a newer one. That costs no traffic.
 package final class DirectoryStore: SyncStore {
@@ -22,7 +22,12 @@ package final class DirectoryStore: SyncStore {
     private let circle: String
     private let queue = BlockingQueue("io.touchstone.sync.directory")
 
-    /// - Parameter path: A directory that is there, with a slash before it.
+    /// Looks at nothing yet.
+    ///
+    /// - Parameters:
+    ///   - path: A directory that is there, with a slash before it.
+    ///   - circle: 1…64 of the characters a–z and 0–9.
+    /// - Throws: `configuration` for another path, `invalid` for another circle.
     package convenience init(path: String, circle: String) throws(StoreError) {
         guard path.hasPrefix("/") else { throw .configuration("a directory begins with a slash, and not as \(path)") }
         try self.init(Folder(path: path), circle: circle)
@@ -108,7 +113,9 @@ package final class DirectoryStore: SyncStore {
             guard try folder.make(RecordName.digits(number), in: heads, content: new, limit: StoreLimits.head) else {
                 return try Self.newest(folder, heads)?.head == new
             }
-            if number > Self.keptHeads { try folder.remove(RecordName.digits(number - UInt64(Self.keptHeads)), in: heads) }
+            if number > Self.keptHeads {
+                try folder.remove(RecordName.digits(number - UInt64(Self.keptHeads)), in: heads)
+            }
             return true
         }
     }

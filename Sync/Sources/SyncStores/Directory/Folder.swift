@@ -8,7 +8,9 @@ import Glibc
 struct Folder {
     /// Absolute or relative to the process.
     let path: String
-    /// Whether the file system has hard links. A mounted WebDAV has none.
+    /// Whether the file system has hard links.
+    ///
+    /// A mounted WebDAV has none.
     var hasLinks = true
 
     /// Makes the folder and those below that are missing, and makes their names last.
@@ -78,7 +80,9 @@ struct Folder {
         if hasLinks {
             if unsafe link(draft, final) == 0 { return true }
             if errno == EEXIST { return false }
-            guard [EPERM, ENOSYS, EOPNOTSUPP, EMLINK].contains(errno) else { throw Self.failure("cannot make \(final)") }
+            guard [EPERM, ENOSYS, EOPNOTSUPP, EMLINK].contains(errno) else {
+                throw Self.failure("cannot make \(final)")
+            }
         }
         // An empty file is no whole one, so that nobody reads it, and whoever comes after a crash here replaces it.
         let descriptor = unsafe open(final, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)

@@ -1,7 +1,7 @@
 package import Foundation
 internal import FoundationXML
 
-/// What an S3 server answers with: a list of objects, or an error. Foreign bytes.
+/// What an S3 server answers with, which are foreign bytes: a list of objects, or an error.
 package struct ObjectListing: Equatable {
     /// Bytes of an answer.
     package static let longest = 2 << 20
@@ -66,7 +66,9 @@ package struct ObjectListing: Equatable {
             if ["ListBucketResult", "Error"].contains(path.first), path.count == 1 { isWhole = true }
             if !path.isEmpty { path.removeLast() }
             text = ""
-            if listing.keys.count > 2 * StoreLimits.page || listing.prefixes.count > 2 * StoreLimits.page { stop(parser) }
+            if listing.keys.count > 2 * StoreLimits.page || listing.prefixes.count > 2 * StoreLimits.page {
+                stop(parser)
+            }
         }
 
         func parser(_ parser: XMLParser, parseErrorOccurred error: any Error) { isTooMuch = true }

@@ -110,14 +110,17 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
     private static func date(_ text: String) -> Date? {
         let parts = text.split(whereSeparator: { " :,".contains($0) })
         let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-        guard parts.count == 8, parts[7] == "GMT", let month = months.firstIndex(of: String(parts[2])) else { return nil }
+        guard parts.count == 8, parts[7] == "GMT", let month = months.firstIndex(of: String(parts[2])) else {
+            return nil
+        }
         let numbers = [parts[3], parts[1], parts[4], parts[5], parts[6]].compactMap { Int($0) }
         guard numbers.count == 5 else { return nil }
         var calendar = Calendar(identifier: .gregorian)
         calendar.timeZone = TimeZone(secondsFromGMT: 0)!
         return calendar.date(
             from: DateComponents(
-                year: numbers[0], month: month + 1, day: numbers[1], hour: numbers[2], minute: numbers[3], second: numbers[4]))
+                year: numbers[0], month: month + 1, day: numbers[1], hour: numbers[2], minute: numbers[3],
+                second: numbers[4]))
     }
 
     /// What is known about a failure, in words that are no request's.

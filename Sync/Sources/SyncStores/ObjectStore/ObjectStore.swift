@@ -10,7 +10,7 @@ import Synchronization
 /// **The cursor misses nothing,** because a writer has at most ``StoreLimits/putsUnderWay`` puts under way. What was not
 /// there when the writer's number n was listed is larger than n − `putsUnderWay`. So a list begins there again. It costs one
 /// request for the writers and one for each of them. A server whose lists lag behind its puts can still withhold something:
-/// listing from the start finds it, and a member's head says that it is missing (SY-22).
+/// listing from the start finds it, and a member's head says that it is missing.
 ///
 /// If the server says that this machine's clock is wrong, its own is used from then on.
 package final class ObjectStore: SyncStore {
@@ -26,12 +26,18 @@ package final class ObjectStore: SyncStore {
     /// Seconds that the server's clock is ahead.
     private let ahead = Mutex<TimeInterval>(0)
 
+    /// Sends nothing yet.
+    ///
     /// - Parameters:
     ///   - address: `https://HOST[:PORT]/BUCKET[/PREFIX]?region=REGION`. The bucket is in the path.
     ///   - keyID: The name of the access key, which is no secret.
     ///   - secret: The secret access key.
+    ///   - circle: 1…64 of the characters a–z and 0–9.
+    ///   - now: This machine's clock.
+    /// - Throws: `configuration` for an address or a key's name of another form, `invalid` for another circle.
     package init(
-        address: String, keyID: String, secret: StoreSecret, circle: String, now: @escaping @Sendable () -> Date = Date.init
+        address: String, keyID: String, secret: StoreSecret, circle: String,
+        now: @escaping @Sendable () -> Date = Date.init
     ) throws(StoreError) {
         try StoreLimits.check(circle: circle)
         guard 1...128 ~= keyID.utf8.count, keyID.utf8.allSatisfy({ RequestSignature.unreserved.contains($0) }) else {
@@ -49,7 +55,8 @@ package final class ObjectStore: SyncStore {
             if answer.status == 412 { continue }
             try require(answer, 200)
             if expected == 412 {
-                throw .configuration("this object store ignores If-None-Match, so that members would overwrite each other")
+                throw .configuration(
+                    "this object store ignores If-None-Match, so that members would overwrite each other")
             }
         }
         let wrong = try await send("PUT", object, headers: ["if-match": "\"0\""], body: body)
@@ -63,7 +70,9 @@ package final class ObjectStore: SyncStore {
         try StoreLimits.check(record: bytes)
         let answer = try await send("PUT", object(name), headers: ["if-none-match": "*"], body: bytes)
         guard answer.status == 412 else { return try require(answer, 200) }
-        guard let there = try await get(name) else { throw .unavailable("the object store: the record was just deleted") }
+        guard let there = try await get(name) else {
+            throw .unavailable("the object store: the record was just deleted")
+        }
         guard there == bytes else { throw .taken(name) }
     }
 
@@ -95,7 +104,9 @@ package final class ObjectStore: SyncStore {
         }
         let answer = try await send("PUT", "\(root)head", headers: condition, body: new)
         // It may be this call, done twice on its way.
-        if answer.status == 412 || answer.status == 404 && code(answer) == "NoSuchKey" { return try await head() == new }
+        if answer.status == 412 || answer.status == 404 && code(answer) == "NoSuchKey" {
+            return try await head() == new
+        }
         try require(answer, 200)
         return true
     }
@@ -120,7 +131,9 @@ package final class ObjectStore: SyncStore {
                 break
             }
             let known = reached[String(writer)]
-            let from = known.map { $0 > UInt64(StoreLimits.putsUnderWay) ? $0 - UInt64(StoreLimits.putsUnderWay) + 1 : 0 }
+            let from = known.map {
+                $0 > UInt64(StoreLimits.putsUnderWay) ? $0 - UInt64(StoreLimits.putsUnderWay) + 1 : 0
+            }
             let found = try await listing(
                 prefix: prefix, after: from.map { "\(prefix)\(RecordName.digits($0))" },
                 most: min(StoreLimits.page, limit - new + StoreLimits.putsUnderWay + 1))
@@ -169,18 +182,21 @@ package final class ObjectStore: SyncStore {
     }
 
     private func send(
-        _ method: String, _ object: String, query: [(name: String, value: String)] = [], headers: [String: String] = [:],
+        _ method: String, _ object: String, query: [(name: String, value: String)] = [],
+        headers: [String: String] = [:],
         body: Data = Data(), longest: Int = 64 << 10
     ) async throws(StoreError) -> ObjectRequests.Answer {
         var attempt = 1
         while true {
             let signature = RequestSignature(
-                method: method, path: object.isEmpty ? "/\(address.bucket)" : "/\(address.bucket)/\(object)", query: query,
+                method: method, path: object.isEmpty ? "/\(address.bucket)" : "/\(address.bucket)/\(object)",
+                query: query,
                 headers: headers.merging(["host": address.host]) { $1 }, region: address.region,
                 date: now() + ahead.withLock { $0 })
             let query = signature.encodedQuery
             let path = RequestSignature.encoded(signature.path, slash: true)
-            guard let url = URL(string: "\(address.scheme)://\(address.host)\(path)\(query.isEmpty ? "" : "?\(query)")") else {
+            guard let url = URL(string: "\(address.scheme)://\(address.host)\(path)\(query.isEmpty ? "" : "?\(query)")")
+            else {
                 throw .configuration("the object store's address is no URL")
             }
             var request = URLRequest(url: url)

@@ -10,7 +10,9 @@ struct RequestSignature {
     var path: String
     /// Not encoded.
     var query: [(name: String, value: String)] = []
-    /// By their names in small letters, `host` among them. Those of the signature come to them.
+    /// By their names in small letters, `host` among them.
+    ///
+    /// Those of the signature come to them.
     var headers: [String: String]
     var region: String
     var date: Date

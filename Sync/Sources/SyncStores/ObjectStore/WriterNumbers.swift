@@ -21,6 +21,7 @@ package struct WriterNumbers {
     /// A line for each writer.
     package var cursor: StoreCursor {
         StoreCursor(
-            text: numbers.sorted { $0.key < $1.key }.map { "\($0.key) \(RecordName.digits($0.value))" }.joined(separator: "\n"))
+            text: numbers.sorted { $0.key < $1.key }.map { "\($0.key) \(RecordName.digits($0.value))" }.joined(
+                separator: "\n"))
     }
 }

@@ -21,11 +21,15 @@ struct PostgreSQLAddress: Sendable {
         }
         var found = try Self.parse(text)
         for keyword in found.keys.sorted() where !Self.allowed.contains(keyword) {
-            let reason = ["password", "passfile", "sslkey"].contains(keyword) ? ", because credentials are items of the keychain" : ""
-            throw .configuration("a store's address has no \(keyword)\(reason); it has \(Self.allowed.sorted().joined(separator: ", "))")
+            let reason =
+                ["password", "passfile", "sslkey"].contains(keyword)
+                ? ", because credentials are items of the keychain" : ""
+            throw .configuration(
+                "a store's address has no \(keyword)\(reason); it has \(Self.allowed.sorted().joined(separator: ", "))")
         }
         guard let host = found["host"], found["user"] != nil, found["dbname"] != nil else {
-            throw .configuration("a store's address names a host, a user and a database: postgresql://USER@HOST/DATABASE")
+            throw .configuration(
+                "a store's address names a host, a user and a database: postgresql://USER@HOST/DATABASE")
         }
         guard !host.contains(",") else { throw .configuration("a store's address names one host, and not \(host)") }
         let isSocket = host.hasPrefix("/") || host.hasPrefix("@")
@@ -38,7 +42,8 @@ struct PostgreSQLAddress: Sendable {
             found["sslrootcert"] = found["sslrootcert"] ?? Self.machineAuthorities
         }
         settings =
-            found.sorted { $0.key < $1.key }.map { ($0.key, $0.value) } + [
+            found.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+            + [
                 ("port", found["port"] ?? "5432"), ("gssencmode", "disable"), ("client_encoding", "UTF8"),
                 // A file that cannot be there: libpq would look into ~/.pgpass.
                 ("passfile", "/dev/null/none"), ("service", ""), ("options", ""), ("sslcert", "/dev/null/none"),

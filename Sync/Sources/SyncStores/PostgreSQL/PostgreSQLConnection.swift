@@ -120,7 +120,9 @@ import Glibc
         var refusal: StoreError?
         while true {
             while unsafe PQisBusy(handle) == 1 {
-                guard try wait(until: end) else { throw .unavailable("PostgreSQL: no answer within \(Self.answerLimit)") }
+                guard try wait(until: end) else {
+                    throw .unavailable("PostgreSQL: no answer within \(Self.answerLimit)")
+                }
                 guard unsafe PQconsumeInput(handle) == 1 else {
                     throw unsafe .unavailable("PostgreSQL: the connection was lost: \(Self.text(handle))")
                 }

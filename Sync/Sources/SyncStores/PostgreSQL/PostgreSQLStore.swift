@@ -10,7 +10,9 @@ import Synchronization
 ///
 /// Waits hear of puts and new heads by LISTEN, on a second connection.
 package final class PostgreSQLStore: SyncStore {
-    /// In one transaction, and again without harm. The circle is the first column everywhere, so that the tables can be
+    /// In one transaction, and again without harm.
+    ///
+    /// The circle is the first column everywhere, so that the tables can be
     /// partitioned by it.
     static let schema = """
         SELECT pg_advisory_xact_lock(7306079); \
@@ -28,10 +30,14 @@ package final class PostgreSQLStore: SyncStore {
     private let calls: Line
     private let news: Line
 
+    /// Connects to nothing yet.
+    ///
     /// - Parameters:
     ///   - address: `postgresql://USER@HOST[:PORT]/DATABASE`. See ``StoreError/configuration(_:)``: a host on another
     ///     machine has TLS, with its name checked.
     ///   - password: Nil where the server asks for none, as on a socket of this machine.
+    ///   - circle: 1…64 of the characters a–z and 0–9.
+    /// - Throws: `configuration` for an address of another form, `invalid` for another circle.
     package init(address: String, password: StoreSecret?, circle: String) throws(StoreError) {
         try StoreLimits.check(circle: circle)
         let address = try PostgreSQLAddress(address)
@@ -168,14 +174,16 @@ private final class Line: Sendable {
         try await use(first: nil) { connection, _ throws(StoreError) in try body(connection) }
     }
 
-    /// - Parameter first: What a new connection is told.
+    /// As the one above, and says whether the connection is new; `first` is what a new one is told.
     func use<Answer: Sendable>(
         first: String?, _ body: @escaping @Sendable (PostgreSQLConnection, Bool) throws(StoreError) -> Answer
     ) async throws(StoreError) -> Answer {
         try await queue.run { [self] () throws(StoreError) in
             let isNew = place.connection == nil
             let connection: PostgreSQLConnection
-            if let made = place.connection { connection = made } else {
+            if let made = place.connection {
+                connection = made
+            } else {
                 connection = try PostgreSQLConnection(address, password: password)
             }
             do throws(StoreError) {

@@ -66,7 +66,8 @@ final class FaultyStore: SyncStore {
         let old = state.withLock { $0.pages[key] }
         // A page as it was before.
         if fault() == .stale, let old { return old }
-        let page = try await through { () async throws(StoreError) in try await store.list(since: cursor, limit: limit) }
+        let page = try await through { () async throws(StoreError) in try await store.list(since: cursor, limit: limit)
+        }
         state.withLock { $0.pages[key] = page }
         return page
     }

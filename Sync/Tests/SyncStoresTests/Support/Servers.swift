@@ -100,7 +100,9 @@ struct PostgreSQLBench: StoreBench {
         address = try self.servers.database()
     }
 
-    func store(circle: String) throws -> any SyncStore { try store(circle: circle, password: servers.addresses.password) }
+    func store(circle: String) throws -> any SyncStore {
+        try store(circle: circle, password: servers.addresses.password)
+    }
 
     func store(circle: String = "family", password: String) throws -> PostgreSQLStore {
         try PostgreSQLStore(address: address, password: StoreSecret(password.utf8), circle: circle)
