@@ -18,13 +18,16 @@ A test makes its bucket, and says which faults it has, by POST /-/BUCKET with JS
     "answer": [status, text]     what every request gets; "redirect": address
 GET /-/BUCKET says how many requests it had, by their method, and how many bytes.
 """
+import datetime
 import hashlib
 import io
 import json
 import logging
 import os
 import socket
+import ssl
 import sys
+import tempfile
 import threading
 import time
 from email.utils import formatdate
@@ -35,6 +38,9 @@ from postgresql import PostgreSQL
 from botocore.auth import S3SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from moto.server import create_backend_app
 from werkzeug.serving import WSGIRequestHandler, make_server
 
@@ -178,6 +184,29 @@ def s3_server():
     return server.server_port
 
 
+def tls_server():
+    """Its certificate is for localhost, and nobody vouches for it."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.UTC)
+    certificate = (
+        x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key()).serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1)).not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256()))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+        file.write(certificate.public_bytes(serialization.Encoding.PEM))
+        file.flush()
+        context.load_cert_chain(file.name)
+    server = make_server("127.0.0.1", 0, lambda *_: [], threaded=True, ssl_context=context)
+    server.log = lambda *_: None
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server.server_port
+
+
 def main():
     # What ends with an error on purpose writes nothing.
     port = s3_server()
@@ -186,7 +215,7 @@ def main():
             return f"postgresql://{postgresql.USER}@/{database.rpartition('=')[2]}?host={postgresql.work}"
 
         say = lambda answer: print(json.dumps(answer), flush=True)
-        say({"port": port, "password": postgresql.password, "key": KEY, "secret": SECRET, "region": REGION})
+        say({"port": port, "tls": tls_server(), "password": postgresql.password, "key": KEY, "secret": SECRET, "region": REGION})
         for line in sys.stdin:
             command, _, rest = line.strip().partition(" ")
             if command == "database":

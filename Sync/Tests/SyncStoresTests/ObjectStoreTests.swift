@@ -130,6 +130,16 @@ import Testing
         } catch StoreError.unavailable {}
     }
 
+    /// A certificate of nobody's.
+    @Test func sy31_aServerThatNobodyVouchesForIsRefused() async throws {
+        let servers = try Servers.shared.get()
+        let store = try ObjectStore(
+            address: "https://localhost:\(servers.addresses.tls)/bucket?region=eu-test-1", keyID: servers.addresses.key,
+            secret: StoreSecret(servers.addresses.secret.utf8), circle: "family")
+        let error = await #expect(throws: StoreError.self) { _ = try await store.head() }
+        #expect(error?.description.contains("certificate") == true)
+    }
+
     @Test func sy31_addressesHaveNoCredentialsAndRequireTLS() throws {
         for text in [
             "http://s3.example/bucket?region=r", "https://key:secret@s3.example/bucket?region=r",

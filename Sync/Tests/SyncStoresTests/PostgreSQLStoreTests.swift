@@ -88,6 +88,32 @@ import Testing
         #expect(try await store.everything().count == 2)
     }
 
+    /// Connections end at any point of a put: each record is there once, whatever was answered.
+    @Test func sy30_nothingIsLostOrTwiceThroughConnectionsThatBreak() async throws {
+        let writer = try await bench.member()
+        let count = 150
+        let breaks = Task { [bench] in
+            var broken = 0
+            for _ in 0..<25 {
+                let found = try bench.servers.query(
+                    bench.address,
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'touchstone-sync' AND datname = current_database()")
+                broken += found.count
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            return broken
+        }
+        for number in 0..<count {
+            let name = try recordName("ada", number)
+            try await persistently { () async throws(StoreError) in try await writer.put(name, record(number)) }
+        }
+        #expect(try await breaks.value > 0)
+        let names = try await persistently { () async throws(StoreError) in
+            try await store.list(since: .start, limit: StoreLimits.page).names
+        }
+        #expect(names.map(\.number) == (0..<UInt64(count)).map { $0 })
+    }
+
     @Test func sy33_aWaitEndsAtAPutAndAtANewHead() async throws {
         let other = try await bench.member()
         // The first wait begins to listen.

@@ -15,6 +15,8 @@ final class Servers: Sendable {
 
     struct Addresses: Decodable {
         var port: Int
+        /// Of a server whose certificate is its own.
+        var tls: Int
         var password: String
         var key: String
         var secret: String
