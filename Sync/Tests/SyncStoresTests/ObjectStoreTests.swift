@@ -137,7 +137,7 @@ import Testing
             address: "https://localhost:\(servers.addresses.tls)/bucket?region=eu-test-1", keyID: servers.addresses.key,
             secret: StoreSecret(servers.addresses.secret.utf8), circle: "family")
         let error = await #expect(throws: StoreError.self) { _ = try await store.head() }
-        #expect(error?.description.contains("certificate") == true)
+        #expect(error?.description.contains("certificate") == true, "\(error?.description ?? "")")
     }
 
     @Test func sy31_addressesHaveNoCredentialsAndRequireTLS() throws {

@@ -130,11 +130,8 @@ private final class Exchanges: NSObject, URLSessionDataDelegate, @unchecked Send
         case NSURLErrorCannotFindHost, NSURLErrorDNSLookupFailed: "its name is not known"
         case NSURLErrorCannotConnectToHost: "nothing listens there"
         case NSURLErrorNetworkConnectionLost: "the connection broke"
-        case NSURLErrorSecureConnectionFailed, NSURLErrorServerCertificateUntrusted,
-            NSURLErrorServerCertificateHasBadDate, NSURLErrorServerCertificateHasUnknownRoot,
-            NSURLErrorServerCertificateNotYetValid:
-            "its certificate was not accepted, or TLS failed"
-        default: "the connection failed (\(error.code))"
+        // On Linux a certificate that was not accepted is one of these: libcurl says so in words.
+        default: "the connection failed: \(error.localizedDescription.prefix(200))"
         }
     }
 }
