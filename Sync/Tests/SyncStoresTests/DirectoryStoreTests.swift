@@ -133,3 +133,47 @@ import Testing
         #expect(throws: StoreError.self) { try DirectoryStore(path: "relative", circle: "family") }
     }
 }
+
+/// Two directories that the real Syncthing keeps the same.
+@Suite struct SyncthingTests {
+    /// What `condition` says at last: copies take their time, and much more on a machine with other work.
+    private func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
+        let end = ContinuousClock.now + .seconds(120)
+        while try await !condition() {
+            guard ContinuousClock.now < end else { return false }
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        return true
+    }
+
+    @Test func sy30_syncthingBringsRecordsAndOneOfTwoHeads() async throws {
+        let syncthing = try Helper("sync_copier.py")
+        let stores = try syncthing.answer([String].self).map { try DirectoryStore(path: $0, circle: "family") }
+        for store in stores { try await store.prepare() }
+        // Records and their removal.
+        for number in 0..<30 {
+            try await stores[number % 2].put(recordName("w\(number % 2)", number), record(number, steps: 3))
+        }
+        for store in stores {
+            let records = try await store.follow(until: 30, limit: 7)
+            #expect(records.count == 30)
+            #expect(records.allSatisfy { $1 == record(Int($0.number), steps: 3) })
+        }
+        try await stores[1].delete(recordName("w0", 0))
+        #expect(try await eventually { try await stores[0].get(recordName("w0", 0)) == nil })
+        // A head that both change while they are apart: one of them stays, on both sides.
+        _ = try syncthing.ask("pause", String.self)
+        let heads = [Data("ada's".utf8), Data("ben's".utf8)]
+        #expect(try await stores[0].swapHead(nil, for: heads[0]))
+        #expect(try await stores[1].swapHead(nil, for: heads[1]))
+        _ = try syncthing.ask("resume", String.self)
+        #expect(try await eventually { try await stores[0].head() == stores[1].head() })
+        let head = try #require(await stores[0].head())
+        #expect(heads.contains(head))
+        // Whoever lost sees it, and tries again.
+        let loser = try #require(heads.firstIndex { $0 != head })
+        #expect(try await stores[loser].swapHead(heads[loser], for: Data("no".utf8)) == false)
+        #expect(try await stores[loser].swapHead(head, for: Data("both".utf8)))
+        #expect(try await eventually { try await stores[1 - loser].head() == Data("both".utf8) })
+    }
+}

@@ -97,7 +97,8 @@ import Testing
             for _ in 0..<25 {
                 let found = try bench.servers.query(
                     bench.address,
-                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'touchstone-sync' AND datname = current_database()")
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'touchstone-sync' AND datname = current_database()"
+                )
                 broken += found.count
                 try await Task.sleep(for: .milliseconds(10))
             }

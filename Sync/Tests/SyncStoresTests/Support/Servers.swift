@@ -1,6 +1,5 @@
 import Foundation
 import FoundationNetworking
-import Synchronization
 
 @testable import SyncStores
 
@@ -10,8 +9,6 @@ import Synchronization
 final class Servers: Sendable {
     /// For the whole test process; each test has a database or a bucket.
     static let shared = Result { try Servers() }
-
-    struct Failure: Error, CustomStringConvertible { var description: String }
 
     struct Addresses: Decodable {
         var port: Int
@@ -24,51 +21,21 @@ final class Servers: Sendable {
     }
 
     let addresses: Addresses
-    private let process: Process
-    private let lines: Mutex<(input: FileHandle, output: FileHandle)>
+    private let helper: Helper
 
     init() throws {
-        let root = URL(filePath: #filePath).pathComponents.dropLast(5).joined(separator: "/").dropFirst()
-        let python = "\(root)/.build-python/bin/python"
-        guard FileManager.default.isExecutableFile(atPath: python) else {
-            throw Failure(description: "\(python) is missing: run script/python-environment")
-        }
-        let (input, output) = (Pipe(), Pipe())
-        process = Process()
-        process.executableURL = URL(filePath: python)
-        process.arguments = ["\(root)/Tests/Scripts/sync_servers.py"]
-        process.currentDirectoryURL = URL(filePath: String(root))
-        (process.standardInput, process.standardOutput) = (input, output)
-        try process.run()
-        lines = Mutex((input.fileHandleForWriting, output.fileHandleForReading))
-        addresses = try JSONDecoder().decode(Addresses.self, from: Self.line(output.fileHandleForReading))
-    }
-
-    /// An answer; one at a time.
-    private func ask(_ command: String) throws -> Data {
-        try lines.withLock { lines in
-            try lines.input.write(contentsOf: Data("\(command)\n".utf8))
-            return try Self.line(lines.output)
-        }
-    }
-
-    private static func line(_ output: FileHandle) throws -> Data {
-        var line = Data()
-        while let byte = try output.read(upToCount: 1), !byte.isEmpty {
-            if byte == Data("\n".utf8) { return line }
-            line += byte
-        }
-        throw Failure(description: "Tests/Scripts/sync_servers.py ended: run it, and see why")
+        helper = try Helper("sync_servers.py")
+        addresses = try helper.answer()
     }
 
     /// A new database's address.
-    func database() throws -> String { try JSONDecoder().decode(String.self, from: ask("database")) }
+    func database() throws -> String { try helper.ask("database") }
 
     /// As after a loss of power.
-    func restart() throws { _ = try ask("restart") }
+    func restart() throws { _ = try helper.ask("restart", String.self) }
 
     func query(_ database: String, _ statement: String) throws -> [String] {
-        try JSONDecoder().decode([String].self, from: ask("query \(database) \(statement)"))
+        try helper.ask("query \(database) \(statement)")
     }
 
     /// Makes the bucket if it is new, and says which faults it has: JSON.
@@ -86,7 +53,7 @@ final class Servers: Sendable {
         request.httpBody = body
         let (answer, response) = try await URLSession.shared.data(for: request)
         guard (response as? HTTPURLResponse)?.statusCode == 200 else {
-            throw Failure(description: "bucket \(name): \(String(decoding: answer, as: UTF8.self))")
+            throw Helper.Failure(description: "bucket \(name): \(String(decoding: answer, as: UTF8.self))")
         }
         return try JSONDecoder().decode([String: Int].self, from: answer)
     }
