@@ -53,6 +53,7 @@ test: ## Run every test (ONLY="name ...": those with such a word in their name)
 	@$(BUILD) --package-path Bridges --build-tests
 	@$(BUILD) --package-path Desktop
 	@swift build --package-path SignIn --build-tests
+	@$(BUILD) --package-path Sync --build-tests
 	@Tests/Scripts/first-tests.py --build
 	@$(BUILD) --build-tests
 	@script/run-tests $(ONLY)

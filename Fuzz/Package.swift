@@ -134,12 +134,20 @@ let package = Package(
         .target(name: "P11RPC", path: "Bridges/P11RPC", swiftSettings: watched),
         .target(
             name: "P11Token", dependencies: ["P11RPC", asn1, crypto], path: "Bridges/P11Token", swiftSettings: watched),
+        // Of the package Sync, by the link Sync: what reads a server's answers and a directory's files.
+        .systemLibrary(name: "CSodiumHash", path: "Sync/CSodiumHash", pkgConfig: "libsodium"),
+        .target(
+            name: "SyncStores", dependencies: ["CSodiumHash"], path: "Sync/SyncStores",
+            sources: [
+                "Directory/RecordFile.swift", "ObjectStore/ObjectListing.swift", "ObjectStore/WriterNumbers.swift",
+                "RecordName.swift", "StoreError.swift", "StoreSecret.swift", "SyncStore.swift",
+            ], swiftSettings: watched),
         .executableTarget(
             name: "fuzz",
             dependencies: [
                 "AgePlugin", "CHelperLines", "CTAP", "CTAPHID", "Command", "CredentialProtocol", "P11RPC", "P11Token",
                 "PAMChallenge", "PinentryProtocol",
-                "SSHAgentProtocol", "TouchstoneAge", "TouchstoneCBOR",
+                "SSHAgentProtocol", "SyncStores", "TouchstoneAge", "TouchstoneCBOR",
                 "TouchstoneCertificates", "TouchstoneCircle",
                 "TouchstoneCore",
                 "TouchstoneDevice",

@@ -12,7 +12,7 @@ let all: [FuzzTarget] =
     + pamTargets
     + pkcs11Targets
     + fidoTargets + passkeyTargets
-    + circleTargets
+    + circleTargets + storeTargets
 
 /// libFuzzer's own way in, for programs that have a `main`.
 @_silgen_name("LLVMFuzzerRunDriver")
