@@ -21,6 +21,16 @@ package struct ObjectListing: Equatable {
         guard bytes.count <= Self.longest else { return nil }
         // No entities of a document's own: none is needed, and they may stand for more than memory has.
         guard bytes.range(of: Data("<!".utf8)) == nil else { return nil }
+        // FoundationXML ends the process at a name that is no UTF-8, and at an instruction without content. So the
+        // declaration, which may also name another encoding, is left out, and there is no other instruction.
+        var bytes = bytes
+        if bytes.starts(with: Data("<?xml".utf8)) {
+            guard let end = bytes.range(of: Data("?>".utf8)) else { return nil }
+            bytes = Data(bytes[end.upperBound...])
+        }
+        guard bytes.range(of: Data("<?".utf8)) == nil, String(validating: bytes, as: UTF8.self) != nil else {
+            return nil
+        }
         let reader = Reader()
         let parser = XMLParser(data: bytes)
         parser.shouldResolveExternalEntities = false
