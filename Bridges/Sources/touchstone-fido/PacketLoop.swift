@@ -83,7 +83,7 @@ final class PacketLoop: Sendable {
             outputs += transport.tick(now: Self.now, isAsking: owner.isAsking)
             for output in outputs {
                 switch output {
-                case .send(let packets): wire.send(packets)
+                case .send(let packets): for packet in packets { wire.send(packet) }
                 case .begin(let channel, let bytes):
                     owner.begin()
                     requests.withLock { $0.append(Request(channel: channel, bytes: bytes)) }

@@ -8,8 +8,7 @@ protocol Wire {
     var descriptors: [Int32] { get }
     /// What has come at one of them. Never waits.
     mutating func read(_ descriptor: Int32) -> [WireEvent]
-    /// All packets of one message.
-    mutating func send(_ packets: [[UInt8]])
+    mutating func send(_ packet: [UInt8])
     /// Has the authenticator be there, or not: without a passcode nobody can be verified (FD-11).
     mutating func appear(_ isThere: Bool)
 }
@@ -21,11 +20,8 @@ enum WireEvent {
 }
 
 /// The kernel's uhid, which root opened and handed over as standard input (FD-1, FD-3).
-///
-/// The kernel keeps 32 packets of a client's, and 64 for each client, and drops more. So one thread does nothing but read.
 struct KernelWire: Wire {
-    private let descriptor: Int32
-    private let inbox: KernelInbox
+    let descriptor: Int32
     private var isThere = false
 
     /// nil: this is not a device of the kernel's.
@@ -38,29 +34,27 @@ struct KernelWire: Wire {
         self.descriptor = descriptor
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        inbox = KernelInbox(descriptor)
     }
 
-    var descriptors: [Int32] { [inbox.wake] }
+    var descriptors: [Int32] { [descriptor] }
 
     mutating func read(_ descriptor: Int32) -> [WireEvent] {
-        inbox.take().compactMap { event in
-            if let refusal = event.refusal { write(refusal) }
-            return switch event {
-            case .output(let report): .packet(report)
-            case .closed: .closed
-            default: nil
-            }
+        var count = 0
+        let bytes = unsafe [UInt8](unsafeUninitializedCapacity: UHIDEvent.longest) { room, initialized in
+            count = unsafe Glibc.read(descriptor, room.baseAddress, room.count)
+            initialized = max(0, count)
+        }
+        guard count > 0, let event = UHIDEvent(bytes) else { return [] }
+        if let refusal = event.refusal { write(refusal) }
+        return switch event {
+        case .output(let report): [.packet(report)]
+        case .closed: [.closed]
+        default: []
         }
     }
 
-    mutating func send(_ packets: [[UInt8]]) {
-        guard isThere else { return }
-        for (number, packet) in packets.enumerated() {
-            // From then on one in a millisecond, which is as fast as USB's.
-            if number >= 32 { usleep(1000) }
-            write(UHIDEvent.input(packet))
-        }
+    mutating func send(_ packet: [UInt8]) {
+        if isThere { write(UHIDEvent.input(packet)) }
     }
 
     mutating func appear(_ isThere: Bool) {
@@ -134,16 +128,14 @@ struct SocketWire: Wire {
         return connections.isEmpty ? [.closed] : []
     }
 
-    mutating func send(_ packets: [[UInt8]]) {
-        for packet in packets { for connection in connections { send(packet, to: connection) } }
-    }
-
-    private func send(_ packet: [UInt8], to connection: Int32) {
-        let count = unsafe packet.withUnsafeBytes {
-            unsafe Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+    mutating func send(_ packet: [UInt8]) {
+        for connection in connections {
+            let count = unsafe packet.withUnsafeBytes {
+                unsafe Glibc.send(connection, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+            }
+            // Who does not read loses the device, and nobody else waits.
+            if count != packet.count { shutdown(connection, Int32(SHUT_RDWR)) }
         }
-        // Who does not read loses the device, and nobody else waits.
-        if count != packet.count { shutdown(connection, Int32(SHUT_RDWR)) }
     }
 
     mutating func appear(_ isThere: Bool) {
