@@ -422,16 +422,17 @@ class Website(http.server.BaseHTTPRequestHandler):
 
     def do_POST(self):
         value = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        say(f"the website is told: {self.path}")
         kind = Website
         if self.path == "/make":
             options = webauthn.generate_registration_options(
-                rp_id="localhost", rp_name="A website", user_name="ada", user_display_name="Ada", timeout=180_000,
+                rp_id="localhost", rp_name="A website", user_name="ada", user_display_name="Ada", timeout=600_000,
                 authenticator_selection=AuthenticatorSelectionCriteria(
                     authenticator_attachment=AuthenticatorAttachment.CROSS_PLATFORM, resident_key=ResidentKeyRequirement.REQUIRED,
                     user_verification=UserVerificationRequirement.REQUIRED))
         elif self.path == "/get":
             options = webauthn.generate_authentication_options(
-                rp_id="localhost", timeout=180_000, user_verification=UserVerificationRequirement.REQUIRED,
+                rp_id="localhost", timeout=600_000, user_verification=UserVerificationRequirement.REQUIRED,
                 # Without it Chromium shows accounts to choose from, which no program can do in its place.
                 allow_credentials=[PublicKeyCredentialDescriptor(id=kind.name)])
         if self.path in ("/make", "/get"):
@@ -464,12 +465,12 @@ def chromium_registers_and_signs_in(machine, owner):
     log = open("/root/chromium.log", "w+")
     browser = subprocess.Popen(
         machine.command("chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage", "--disable-extensions",
-                        "--disable-background-networking", "--disable-component-update", "--enable-logging=stderr", "--vmodule=*fido*=2,*webauthn*=2",
+                        "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps", "--enable-logging=stderr", "--vmodule=*fido*=2,*webauthn*=2",
                         f"--user-data-dir=/home/{OWNER}/chromium", "http://localhost:8080/", user=OWNER), stdout=log, stderr=log, start_new_session=True)
     try:
         for wanted in (("made", "none", True, "single_device"), ("got", True)):
             try:
-                equal(Website.results.get(timeout=200), wanted, "what the website says")
+                equal(Website.results.get(timeout=600), wanted, "what the website says")
                 say(f"the website: {wanted[0]}")
             except queue.Empty:
                 raise AssertionError(f"Chromium did nothing: {pathlib.Path(log.name).read_text()[-3000:]}") from None
