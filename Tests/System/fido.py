@@ -2,7 +2,7 @@
 """Passkeys behind a real /dev/uhid, with the programs that people use: in a guest, because not every kernel has that device.
 
     fido.py                 all tests of fido_guest.py
-    fido.py ssh pam         those whose name has one of these words
+    fido.py ssh chromium    those whose name has one of these words
 """
 
 import os
@@ -18,7 +18,12 @@ SECONDS = int(os.environ.get("TOUCHSTONE_GUEST_SECONDS", "1200"))
 
 
 def passkeys_in_a_guest():
-    guest.run(pathlib.Path(__file__).with_name("fido_guest.py"), OWNER, SECONDS, {"ONLY": " ".join(sys.argv[1:])})
+    packages = sorted((guest.REPOSITORY / ".build-python/lib").glob("python3*/site-packages"))
+    if not packages:
+        sys.exit("the Python packages of the tests are not there: run script/python-environment")
+    guest.run(
+        pathlib.Path(__file__).with_name("fido_guest.py"), OWNER, SECONDS,
+        {"ONLY": " ".join(sys.argv[1:]), "PYTHONPATH": str(packages[-1])})
 
 
 main(passkeys_in_a_guest)

@@ -3,21 +3,38 @@
 import base64
 import contextlib
 import glob
+import http.server
 import json
 import os
 import pathlib
 import pty
+import queue
 import re
+import select
+import signal
 import subprocess
 import sys
 import threading
 import time
 import traceback
 
-from container import DAEMONS, OWNER, OWNER_ID, PROGRAMS, STRANGER, SYSTEM, Container
+from container import DAEMONS, OWNER, OWNER_ID, PROGRAMS, STRANGER, STRANGER_ID, SYSTEM, Container
 from device import REPOSITORY, check, equal, wait_for
+from fido import CANCEL, CBOR, ERROR, HASH, PING, Channel, make_request
 from guest import DONE
 from system_reader import VIRTUAL, tell, touch
+
+import webauthn
+from fido2.ctap import CtapError
+from fido2.ctap2 import Ctap2
+from fido2.hid import open_device
+from webauthn.helpers.structs import (
+    AuthenticatorAttachment,
+    AuthenticatorSelectionCriteria,
+    PublicKeyCredentialDescriptor,
+    ResidentKeyRequirement,
+    UserVerificationRequirement,
+)
 
 BRIDGES = REPOSITORY / ".build/debug"
 UNREADABLE = f"{DAEMONS}/system"
@@ -153,6 +170,18 @@ def root_enables_it_once(machine, owner):
     check(not allowed(machine, OWNER, f"/proc/{pid}/fd/0", "rb"), "its descriptors")
 
 
+def it_says_how_it_is(machine, owner):
+    """IM-32: the status, and the doctor's row; killed, it comes back."""
+    said = machine.touchstone("bridge", "status").stdout
+    check("fido" in said and "cannot act as it" in said, said)
+    said = machine.touchstone("doctor", status=None).stdout
+    check(re.search(r"fido bridge.*answers", said, re.S), said)
+    pid = machine.main_pid(UNIT(OWNER_ID))
+    machine.run("kill", "-9", str(pid))
+    wait_for(lambda: machine.main_pid(UNIT(OWNER_ID)) not in (0, pid), "it to start again", LONGEST)
+    wait_for(lambda: len(nodes()) == 1 and allowed(machine, OWNER, nodes()[0], "r+b"), "the device to be there again", LONGEST)
+
+
 def key(machine, user=OWNER):
     """The node of a user's security key, by the name that the kernel has of it."""
     return wait_for(lambda: next((node for node in nodes() if allowed(machine, user, node, "r+b")), None), "a security key", LONGEST)
@@ -266,7 +295,212 @@ def pam_u2f(machine, owner):
     owner.answer = "finger"
 
 
-TESTS = (root_enables_it_once, fido2_token_finds_it, fido2_cred_and_fido2_assert, ssh_keys, pam_u2f)
+@contextlib.contextmanager
+def opened(path):
+    """python-fido2's device, by its node."""
+    device = open_device(path)
+    try:
+        yield device
+    finally:
+        device.close()
+
+
+def make(ctap, site):
+    return ctap.make_credential(
+        HASH, {"id": site, "name": site}, {"id": b"user", "name": "ada"}, [{"type": "public-key", "alg": -7}], options={"rk": True})
+
+
+class Node:
+    """The kernel's device in the place of the socket that our own client speaks to."""
+
+    def __init__(self, path):
+        self.file = os.open(path, os.O_RDWR)
+
+    def sendall(self, packet):
+        # The number of the report stands in front.
+        os.write(self.file, b"\0" + packet)
+
+    def recv(self, count):
+        check(select.select([self.file], [], [], LONGEST)[0], "nothing comes")
+        return os.read(self.file, count)
+
+    def close(self):
+        os.close(self.file)
+
+
+def two_programs_at_once(machine, owner):
+    """FD-6, FD-7: two programs with channels of their own; one waits for the owner, and the other hears "busy"; a cancel ends it."""
+    node = key(machine)
+    first, second = Channel(None, Node(node)), Channel(None, Node(node))
+    check(first.number != second.number, "their channels")
+    owner.answer, before = "nothing", owner.asked
+    first.ask(1, make_request("first.example"))
+    wait_for(lambda: owner.asked > before, "the prompt", LONGEST)
+    second.send(CBOR, b"\4")
+    equal(second.message(), (ERROR, b"\6"), "the other program")
+    first.send(PING, bytes(100))
+    equal(first.message(), (ERROR, b"\6"), "the program itself, beside its request")
+    first.send(CANCEL)
+    equal(first.answer(), (0x2D, {}), "the one that was cancelled")
+    check(any(payload == b"\2" for _, payload in first.keepalives), "it hears that a person is waited for")
+    second.send(PING, bytes(1800))
+    equal(second.message(), (PING, bytes(1800)), "the longest message that clients are told of")
+    equal(second.call(4)[0], 0, "the other one, afterwards")
+    first.close()
+    second.close()
+    # Whoever closes the device while the owner is asked takes the prompt along.
+    owner.answer = "nothing"
+    before = owner.asked
+    asking = subprocess.Popen(machine.command("fido2-cred", "-M", node, user=OWNER), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    asking.stdin.write(lines("MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=", "killed.example", "ada", "dXNlcg=="))
+    asking.stdin.close()
+    wait_for(lambda: owner.asked > before, "the prompt", LONGEST)
+    asking.kill()
+    asking.wait()
+    wait_for(lambda: not json.loads(machine.touchstone("device", "status", "--json").stdout)["hasPrompt"], "the prompt to go", LONGEST)
+    owner.answer = "finger"
+
+
+def a_second_one_beside_it(machine, owner):
+    """FD-16, FD-40: another user's security key on the same computer; a program that chooses among both gets the one whose owner answers."""
+    machine.run("touchstone", "system", "create", STRANGER)
+    machine.touchstone("device", "passcode", "set", user=STRANGER, input=f"{PASSCODE}\n")
+    first = key(machine)
+    machine.run("systemctl", "start", UNIT(STRANGER_ID))
+    wait_for(lambda: len(nodes()) == 2, "the second device", LONGEST)
+    [second] = [node for node in nodes() if node != first]
+    wait_for(lambda: allowed(machine, OWNER, second, "r+b"), "the seat's right to it", LONGEST)
+    equal(machine.run("fido2-token", "-L", user=OWNER).stdout.count("product=0x7053"), 2, "how many there are")
+    other = Owner(machine, STRANGER, "passcode")
+    with opened(first) as one, opened(second) as two:
+        made = make(Ctap2(one), "both.example")
+        for device, wanted in ((one, 0), (two, CtapError.ERR.NO_CREDENTIALS)):
+            try:
+                Ctap2(device).get_assertion("both.example", HASH, [{"id": made.auth_data.credential_data.credential_id, "type": "public-key"}],
+                                            options={"up": False})
+                code = 0
+            except CtapError as error:
+                code = error.code
+            equal(code, wanted, "who has the passkey")
+    # ssh-keygen asks both to be chosen: the owner does nothing, the other one says yes. Then that one is asked for the key.
+    owner.answer, before = "nothing", (owner.asked, other.asked)
+    machine.shell("ssh-keygen -q -t ecdsa-sk -N '' -f .ssh/chosen")
+    equal((owner.asked - before[0], other.asked - before[1]), (1, 2), "who was asked")
+    # The twin: the other one does nothing.
+    owner.answer, other.answer, before = "finger", "nothing", (owner.asked, other.asked)
+    machine.shell("ssh-keygen -q -t ecdsa-sk -N '' -f .ssh/chosen2")
+    equal((owner.asked - before[0], other.asked - before[1]), (2, 1), "who was asked")
+    machine.run("systemctl", "stop", UNIT(STRANGER_ID))
+    wait_for(lambda: nodes() == [first], "the second device to go", LONGEST)
+
+
+PAGE = b"""<!doctype html><title>A website</title><script>
+const send = (path, value) => fetch(path, {method: "POST", body: JSON.stringify(value)}).then(answer => answer.json());
+(async () => {
+  try {
+    const make = PublicKeyCredential.parseCreationOptionsFromJSON(await send("/make", null));
+    await send("/made", (await navigator.credentials.create({publicKey: make})).toJSON());
+    const get = PublicKeyCredential.parseRequestOptionsFromJSON(await send("/get", null));
+    await send("/got", (await navigator.credentials.get({publicKey: get})).toJSON());
+  } catch (error) { await send("/failed", String(error)); }
+})();
+</script>"""
+
+
+class Website(http.server.BaseHTTPRequestHandler):
+    """A relying party, by py_webauthn: a page that registers a passkey and signs in with it."""
+
+    results, key, name, challenge = queue.Queue(), None, None, None
+    settled = {"expected_rp_id": "localhost", "expected_origin": "http://localhost:8080"}
+
+    def log_message(self, *_):
+        pass
+
+    def answer(self, body, kind="application/json"):
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_GET(self):
+        self.answer(PAGE, "text/html")
+
+    def do_POST(self):
+        value = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        say(f"the website is told: {self.path}")
+        kind = Website
+        if self.path == "/make":
+            options = webauthn.generate_registration_options(
+                rp_id="localhost", rp_name="A website", user_name="ada", user_display_name="Ada", timeout=600_000,
+                authenticator_selection=AuthenticatorSelectionCriteria(
+                    authenticator_attachment=AuthenticatorAttachment.CROSS_PLATFORM, resident_key=ResidentKeyRequirement.REQUIRED,
+                    user_verification=UserVerificationRequirement.REQUIRED))
+        elif self.path == "/get":
+            options = webauthn.generate_authentication_options(
+                rp_id="localhost", timeout=600_000, user_verification=UserVerificationRequirement.REQUIRED,
+                # Without it Chromium shows accounts to choose from, which no program can do in its place.
+                allow_credentials=[PublicKeyCredentialDescriptor(id=kind.name)])
+        if self.path in ("/make", "/get"):
+            kind.challenge = options.challenge
+            body = json.loads(webauthn.options_to_json(options)) | {"hints": ["security-key"]}
+            return self.answer(json.dumps(body).encode())
+        try:
+            if self.path == "/made":
+                made = webauthn.verify_registration_response(
+                    credential=value, expected_challenge=kind.challenge, require_user_verification=True, **kind.settled)
+                kind.key, kind.name = made.credential_public_key, made.credential_id
+                kind.results.put(("made", made.fmt, made.user_verified, made.credential_device_type.value))
+            elif self.path == "/got":
+                got = webauthn.verify_authentication_response(
+                    credential=value, expected_challenge=kind.challenge, credential_public_key=kind.key, credential_current_sign_count=0,
+                    require_user_verification=True, **kind.settled)
+                kind.results.put(("got", got.user_verified))
+            else:
+                kind.results.put(("failed", value))
+        except Exception as error:
+            kind.results.put(("refused", str(error)))
+        self.answer(b"null")
+
+
+def chromium_registers_and_signs_in(machine, owner):
+    """FD-40: a real Chromium by the kernel's device, and a website that verifies what it says."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 8080), Website)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    before = owner.asked
+    log = open("/root/chromium.log", "w+")
+    browser = subprocess.Popen(
+        machine.command("chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage", "--disable-extensions",
+                        "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps", "--enable-logging=stderr", "--vmodule=*fido*=2,*webauthn*=2",
+                        f"--user-data-dir=/home/{OWNER}/chromium", "http://localhost:8080/", user=OWNER), stdout=log, stderr=log, start_new_session=True)
+    try:
+        for wanted in (("made", "none", True, "single_device"), ("got", True)):
+            try:
+                equal(Website.results.get(timeout=600), wanted, "what the website says")
+                say(f"the website: {wanted[0]}")
+            except queue.Empty:
+                raise AssertionError(f"Chromium did nothing: {pathlib.Path(log.name).read_text()[-3000:]}") from None
+        equal(owner.asked - before, 2, "prompts")
+    finally:
+        os.killpg(browser.pid, signal.SIGKILL)
+        browser.wait()
+        server.shutdown()
+
+
+def it_goes_with_the_passcode_and_the_unit(machine, owner):
+    """BR-5, FD-11, FD-17: the list; disabled it is gone, and the doctor says what is so."""
+    said = machine.touchstone("fido", "list").stdout
+    check("both.example" in said and "ssh:" in said, said)
+    said = machine.touchstone("bridge", "disable", "fido", "--yes", status=None)
+    wanted = f"systemctl disable --now {UNIT(OWNER_ID)}"
+    check(wanted in said.stdout + said.stderr, f"{said}")
+    machine.run(*wanted.split())
+    wait_for(lambda: nodes() == [], "the device to go", LONGEST)
+    check("not enabled" in machine.touchstone("bridge", "status").stdout, "afterwards")
+
+
+TESTS = (
+    root_enables_it_once, it_says_how_it_is, fido2_token_finds_it, fido2_cred_and_fido2_assert, ssh_keys, pam_u2f, two_programs_at_once,
+    a_second_one_beside_it, chromium_registers_and_signs_in, it_goes_with_the_passcode_and_the_unit)
 
 
 def all_of_them():

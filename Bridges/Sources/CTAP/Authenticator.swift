@@ -94,7 +94,8 @@ public struct Authenticator: Sendable {
             4,
             .names([("plat", .boolean(false)), ("rk", .boolean(true)), ("up", .boolean(true)), ("uv", .boolean(true))])
         ),
-        (5, CBOR(7609)),
+        // What is longer may not fit into the queue of the kernel's device (DEC-482).
+        (5, CBOR(1800)),
         (6, .array([CBOR(PINProtocol.two.rawValue), CBOR(PINProtocol.one.rawValue)])),
         (7, CBOR(Fields.longestList)),
         (8, CBOR(64)),
