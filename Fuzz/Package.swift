@@ -61,7 +61,7 @@ let package = Package(
                 .embedInCode("io.touchstone.Agent.varlink"), .embedInCode("io.touchstone.Authentication.varlink"),
                 .embedInCode("io.touchstone.Backup.varlink"), .embedInCode("io.touchstone.Device.varlink"),
                 .embedInCode("io.touchstone.Inspector.varlink"), .embedInCode("io.touchstone.Key.varlink"),
-                .embedInCode("io.touchstone.Keychain.varlink"), .embedInCode("io.touchstone.Sync.varlink"),
+                .embedInCode("io.touchstone.Keychain.varlink"),
             ]),
         parsers("TouchstoneMemory", ["CSodium"]),
         parsers("TouchstoneCertificates", [asn1]),

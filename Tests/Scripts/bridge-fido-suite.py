@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 
 from device import LONGEST_WAIT, REPOSITORY, check, main
 from fido import with_fido
@@ -22,7 +21,7 @@ def python_fido2s_own_tests(device, service, person):
     folder = source / "device"
     shutil.copy(REPOSITORY / "Tests/Scripts/fido2_fixtures.py", folder / "conftest.py")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", "--tb=short",
+        [REPOSITORY / ".build-python/bin/python", "-m", "pytest", "-p", "no:cacheprovider", "-q", "-rs", "--tb=short",
          *(folder / f"test_{name}.py" for name in ("info", "hid", "credentials", "client", "prf"))],
         env=os.environ | {"TOUCHSTONE_FIDO_PACKETS": str(service.packets), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True, text=True, timeout=10 * LONGEST_WAIT, cwd=source)

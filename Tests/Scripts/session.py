@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import pathlib
+import shutil
 import socket
 import subprocess
 import sys
@@ -466,7 +467,12 @@ def what_cannot_be_started_is_said():
         device.run("session", "disable", "window", "--yes")
         equal(files(device), set(), "the files after that")
         device.environment = environment
+        # Where it stands apart from the window's program.
+        programs, device.programs = device.programs, device.work / "apart"
+        device.programs.mkdir()
+        shutil.copy(programs / "touchstone", device.programs)
         check("touchstone-desktop" in device.run("session", "enable", "window", "--yes", status=70).stderr, "without the program")
+        device.programs = programs
         for part in ("device", "window"):
             device.run("session", "enable", part, "--yes", "--device", "absent", status=69)
         equal(files(device), set(), "the files after all")

@@ -148,11 +148,7 @@ enum Messages {
         EnclaveInterface.ResumeLog.self, EnclaveInterface.GetLogHead.self, EnclaveInterface.CheckLog.self,
         EnclaveInterface.NoteObservation.self, EnclaveInterface.CloseLog.self, DeviceInterface.ReadLog.self,
         DeviceInterface.CheckLog.self, DeviceInterface.GetLogHead.self, BackupInterface.ListUse.self,
-        BackupInterface.SetQuota.self, EnclaveInterface.SetShown.self, SyncInterface.ListObjects.self,
-        SyncInterface.AddObjects.self, SyncInterface.ListLinks.self, SyncInterface.AddLinks.self,
-        SyncInterface.Monitor.self, SyncInterface.GetStatus.self, SyncInterface.GetNonce.self,
-        SyncInterface.Found.self, SyncInterface.Apply.self, SyncInterface.Challenge.self, SyncInterface.Reveal.self,
-        SyncInterface.Compare.self, SyncInterface.Approve.self, SyncInterface.Join.self, SyncInterface.Remove.self,
+        BackupInterface.SetQuota.self, EnclaveInterface.SetShown.self,
     ]
     static let errors: [any VarlinkError.Type] = [
         AgentInterface.UnsupportedVersion.self, AgentInterface.NoSuchPrompt.self,
@@ -164,8 +160,7 @@ enum Messages {
         EnclaveInterface.NotWrapped.self, EnclaveInterface.InvalidContext.self, EnclaveInterface.NotBegun.self,
         EnclaveInterface.NoSuchEvaluation.self, EnclaveInterface.NotKept.self, KeyInterface.Failed.self,
         KeyInterface.Invalidated.self, KeychainInterface.Failed.self,
-        EnclaveInterface.AuthenticationNeeded.self, SyncInterface.NotOwner.self, SyncInterface.NoCircle.self,
-        SyncInterface.PasscodeRejected.self, SyncInterface.Refused.self, SyncInterface.Failed.self,
+        EnclaveInterface.AuthenticationNeeded.self,
     ]
 }
 
