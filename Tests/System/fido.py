@@ -2,7 +2,7 @@
 """Passkeys behind a real /dev/uhid, with the programs that people use: in a guest, because not every kernel has that device.
 
     fido.py                 all tests of fido_guest.py
-    fido.py ssh chromium    those whose name has one of these words
+    fido.py ssh pam         those whose name has one of these words
 """
 
 import os

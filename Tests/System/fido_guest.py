@@ -3,15 +3,12 @@
 import base64
 import contextlib
 import glob
-import http.server
 import json
 import os
 import pathlib
 import pty
-import queue
 import re
 import select
-import signal
 import subprocess
 import sys
 import threading
@@ -24,17 +21,9 @@ from fido import CANCEL, CBOR, ERROR, HASH, PING, Channel, make_request
 from guest import DONE
 from system_reader import VIRTUAL, tell, touch
 
-import webauthn
 from fido2.ctap import CtapError
 from fido2.ctap2 import Ctap2
 from fido2.hid import open_device
-from webauthn.helpers.structs import (
-    AuthenticatorAttachment,
-    AuthenticatorSelectionCriteria,
-    PublicKeyCredentialDescriptor,
-    ResidentKeyRequirement,
-    UserVerificationRequirement,
-)
 
 BRIDGES = REPOSITORY / ".build/debug"
 UNREADABLE = f"{DAEMONS}/system"
@@ -394,98 +383,6 @@ def a_second_one_beside_it(machine, owner):
     wait_for(lambda: nodes() == [first], "the second device to go", LONGEST)
 
 
-PAGE = b"""<!doctype html><title>A website</title><script>
-const send = (path, value) => fetch(path, {method: "POST", body: JSON.stringify(value)}).then(answer => answer.json());
-(async () => {
-  try {
-    const make = PublicKeyCredential.parseCreationOptionsFromJSON(await send("/make", null));
-    await send("/made", (await navigator.credentials.create({publicKey: make})).toJSON());
-    const get = PublicKeyCredential.parseRequestOptionsFromJSON(await send("/get", null));
-    await send("/got", (await navigator.credentials.get({publicKey: get})).toJSON());
-  } catch (error) { await send("/failed", String(error)); }
-})();
-</script>"""
-
-
-class Website(http.server.BaseHTTPRequestHandler):
-    """A relying party, by py_webauthn: a page that registers a passkey and signs in with it."""
-
-    results, key, name, challenge = queue.Queue(), None, None, None
-    settled = {"expected_rp_id": "localhost", "expected_origin": "http://localhost:8080"}
-
-    def log_message(self, *_):
-        pass
-
-    def answer(self, body, kind="application/json"):
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_GET(self):
-        self.answer(PAGE, "text/html")
-
-    def do_POST(self):
-        value = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        say(f"the website is told: {self.path}")
-        kind = Website
-        if self.path == "/make":
-            options = webauthn.generate_registration_options(
-                rp_id="localhost", rp_name="A website", user_name="ada", user_display_name="Ada", timeout=600_000,
-                authenticator_selection=AuthenticatorSelectionCriteria(
-                    authenticator_attachment=AuthenticatorAttachment.CROSS_PLATFORM, resident_key=ResidentKeyRequirement.REQUIRED,
-                    user_verification=UserVerificationRequirement.REQUIRED))
-        elif self.path == "/get":
-            options = webauthn.generate_authentication_options(
-                rp_id="localhost", timeout=600_000, user_verification=UserVerificationRequirement.REQUIRED,
-                # Without it Chromium shows accounts to choose from, which no program can do in its place.
-                allow_credentials=[PublicKeyCredentialDescriptor(id=kind.name)])
-        if self.path in ("/make", "/get"):
-            kind.challenge = options.challenge
-            body = json.loads(webauthn.options_to_json(options)) | {"hints": ["security-key"]}
-            return self.answer(json.dumps(body).encode())
-        try:
-            if self.path == "/made":
-                made = webauthn.verify_registration_response(
-                    credential=value, expected_challenge=kind.challenge, require_user_verification=True, **kind.settled)
-                kind.key, kind.name = made.credential_public_key, made.credential_id
-                kind.results.put(("made", made.fmt, made.user_verified, made.credential_device_type.value))
-            elif self.path == "/got":
-                got = webauthn.verify_authentication_response(
-                    credential=value, expected_challenge=kind.challenge, credential_public_key=kind.key, credential_current_sign_count=0,
-                    require_user_verification=True, **kind.settled)
-                kind.results.put(("got", got.user_verified))
-            else:
-                kind.results.put(("failed", value))
-        except Exception as error:
-            kind.results.put(("refused", str(error)))
-        self.answer(b"null")
-
-
-def chromium_registers_and_signs_in(machine, owner):
-    """FD-40: a real Chromium by the kernel's device, and a website that verifies what it says."""
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 8080), Website)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    before = owner.asked
-    log = open("/root/chromium.log", "w+")
-    browser = subprocess.Popen(
-        machine.command("chromium", "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage", "--disable-extensions",
-                        "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps", "--enable-logging=stderr", "--vmodule=*fido*=2,*webauthn*=2",
-                        f"--user-data-dir=/home/{OWNER}/chromium", "http://localhost:8080/", user=OWNER), stdout=log, stderr=log, start_new_session=True)
-    try:
-        for wanted in (("made", "none", True, "single_device"), ("got", True)):
-            try:
-                equal(Website.results.get(timeout=600), wanted, "what the website says")
-                say(f"the website: {wanted[0]}")
-            except queue.Empty:
-                raise AssertionError(f"Chromium did nothing: {pathlib.Path(log.name).read_text()[-3000:]}") from None
-        equal(owner.asked - before, 2, "prompts")
-    finally:
-        os.killpg(browser.pid, signal.SIGKILL)
-        browser.wait()
-        server.shutdown()
-
-
 def it_goes_with_the_passcode_and_the_unit(machine, owner):
     """BR-5, FD-11, FD-17: the list; disabled it is gone, and the doctor says what is so."""
     said = machine.touchstone("fido", "list").stdout
@@ -500,7 +397,7 @@ def it_goes_with_the_passcode_and_the_unit(machine, owner):
 
 TESTS = (
     root_enables_it_once, it_says_how_it_is, fido2_token_finds_it, fido2_cred_and_fido2_assert, ssh_keys, pam_u2f, two_programs_at_once,
-    a_second_one_beside_it, chromium_registers_and_signs_in, it_goes_with_the_passcode_and_the_unit)
+    a_second_one_beside_it, it_goes_with_the_passcode_and_the_unit)
 
 
 def all_of_them():
