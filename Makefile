@@ -2,9 +2,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 PROGRAMS := touchstone touchstoned touchstone-enclave
-# Packages are built in one place, so that what they share is compiled once. SignIn is not: a package that it needs asks whether
-# there is a module named Security, and would find ours.
-BUILD := swift build --scratch-path .build
+# SignIn is not built by it: a package that SignIn needs asks whether there is a module named Security, and would find ours.
+BUILD := script/build
 .PHONY: help build bridges desktop pages sign-in demo simulator screenshots test test-system fuzz sanitize deb dist test-deb bench format docs check clean
 
 help: ## What there is to make

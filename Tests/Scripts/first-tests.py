@@ -103,13 +103,20 @@ def put(file, text):
 
 
 def swift(*arguments):
-    return subprocess.run(
-        ["swift", *arguments[:1], "--package-path", PACKAGE, "--scratch-path", REPOSITORY / ".build", *arguments[1:]],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL)
+    try:
+        return subprocess.run(
+            ["swift", *arguments[:1], "--package-path", PACKAGE, "--scratch-path", REPOSITORY / ".build", *arguments[1:]],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL)
+    finally:
+        # As script/build does: the plan of this package is not the next one's.
+        for plan in (REPOSITORY / ".build").glob("*/debug/description.json"):
+            plan.unlink()
 
 
 def build():
-    built = swift("build", "--build-tests")
+    built = subprocess.run(
+        [REPOSITORY / "script/build", "--package-path", PACKAGE, "--build-tests"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, stdin=subprocess.DEVNULL)
     if built.returncode != 0:
         sys.exit(built.stdout)
 
