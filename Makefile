@@ -2,7 +2,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 PROGRAMS := touchstone touchstoned touchstone-enclave
-# SignIn is not built by it: a package that SignIn needs asks whether there is a module named Security, and would find ours.
+# SignIn and Desktop are not built by it. A package that SignIn needs asks whether there is a module named Security, and would find
+# ours. The window's program would stand beside the command, which asks for it there.
 BUILD := script/build
 .PHONY: help build bridges desktop pages sign-in demo simulator screenshots test test-system fuzz sanitize deb dist test-deb bench format docs check clean
 
@@ -20,7 +21,7 @@ bridges: ## Build what ssh, git and sudo ask: touchstone-ssh-agent, git-credenti
 
 desktop: ## Build touchstone-agent, the window that asks (GTK 4)
 	@script/install-packages desktop
-	@$(BUILD) --package-path Desktop
+	@swift build --package-path Desktop
 
 sign-in: ## Build the sign-in server and its client: touchstone-signin and touchstone-login
 	@script/install-packages build
@@ -50,7 +51,7 @@ test: ## Run every test (ONLY="name ...": those with such a word in their name)
 	@$(BUILD) --package-path Examples
 	@$(BUILD) --package-path Simulator --build-tests
 	@$(BUILD) --package-path Bridges --build-tests
-	@$(BUILD) --package-path Desktop
+	@swift build --package-path Desktop
 	@swift build --package-path SignIn --build-tests
 	@$(BUILD) --package-path Sync --build-tests
 	@Tests/Scripts/first-tests.py --build

@@ -4,7 +4,7 @@
     Tests/Scripts/desktop-agent.py             all of it
     Tests/Scripts/desktop-agent.py DIRECTORY   only pictures of every phase, into the directory
 
-TOUCHSTONE_DESKTOP_BIN says where touchstone-agent is, if not in .build/debug. TOUCHSTONE_TEST_PROMPTS says how
+TOUCHSTONE_DESKTOP_BIN says where touchstone-agent is, if not in Desktop/.build/debug. TOUCHSTONE_TEST_PROMPTS says how
 many prompts the test of growth shows.
 """
 
@@ -43,7 +43,7 @@ except ImportError:
     os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.argv])
 gi.require_version("Atspi", "2.0")
 
-PROGRAM = pathlib.Path(os.environ.get("TOUCHSTONE_DESKTOP_BIN", REPOSITORY / ".build/debug")) / "touchstone-agent"
+PROGRAM = pathlib.Path(os.environ.get("TOUCHSTONE_DESKTOP_BIN", REPOSITORY / "Desktop/.build/debug")) / "touchstone-agent"
 if not os.access(PROGRAM, os.X_OK):
     sys.exit(f"{PROGRAM} is not there: run make desktop")
 

@@ -19,7 +19,7 @@ TOUCHSTONE = PROGRAMS / "touchstone"
 BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES_BIN", REPOSITORY / ".build/debug"))
 OF_BRIDGES = (
     "age-plugin-touchstone", "touchstone-credentials", "touchstone-fido", "touchstone-pkcs11", "touchstone-run", "touchstone-secret-service", "touchstone-ssh", "touchstone-ssh-agent")
-DESKTOP = pathlib.Path(os.environ.get("TOUCHSTONE_DESKTOP_BIN", REPOSITORY / ".build/debug"))
+DESKTOP = pathlib.Path(os.environ.get("TOUCHSTONE_DESKTOP_BIN", REPOSITORY / "Desktop/.build/debug"))
 SIMULATOR = pathlib.Path(os.environ.get("TOUCHSTONE_SIMULATOR", REPOSITORY / ".build/debug/touchstone-simulator"))
 SIGNIN = pathlib.Path(os.environ.get("SIGNIN_BIN", REPOSITORY / "SignIn/.build/debug"))
 

@@ -22,7 +22,7 @@ from terminal import Person, touches
 
 usersystemd.enter(__file__)
 
-AGENT = pathlib.Path(os.environ.get("TOUCHSTONE_DESKTOP_BIN", REPOSITORY / ".build/debug"))
+AGENT = pathlib.Path(os.environ.get("TOUCHSTONE_DESKTOP_BIN", REPOSITORY / "Desktop/.build/debug"))
 for program in (AGENT / "touchstone-agent", "/usr/bin/weston", "/usr/bin/Xvfb", "/usr/lib/systemd/user/dbus.socket"):
     if not os.access(program, os.R_OK):
         sys.exit(f"{program} is not there: run script/install-packages test, and make desktop")
