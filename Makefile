@@ -2,8 +2,8 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 PROGRAMS := touchstone touchstoned touchstone-enclave
-# SignIn and Desktop are not built by it. A package that SignIn needs asks whether there is a module named Security, and would find
-# ours. The window's program would stand beside the command, which asks for it there.
+# SignIn and Desktop have folders of their own. In the shared one a package that SignIn needs would take our module Security for
+# Apple's. The command would find the window's program beside itself, and setup and its tests would ask about it.
 BUILD := script/build
 .PHONY: help build bridges desktop pages sign-in demo simulator screenshots test test-system fuzz sanitize deb dist test-deb bench format docs check clean
 

@@ -156,7 +156,7 @@ package struct CircleChain: Sendable {
 /// Why a link, or a chain, is refused.
 package enum ChainError: Error, Hashable {
     case malformed, badSignature
-    /// The signer is no member, or who is to be added is one, or who is to be removed is none, or there are too many.
+    /// The signer or the one to remove is not a member, the one to add is a member already, or there are too many.
     case notMember
     /// An identity never comes back: its device makes new keys.
     case wasRemoved
