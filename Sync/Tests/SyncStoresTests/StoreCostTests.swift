@@ -53,8 +53,7 @@ import Testing
         print(
             "PostgreSQL: \(kept / count) bytes for a record of 512, \(indexes / count) of them indexes; WAL \(written / count)"
         )
+        // The log is the whole server's, and other tests write to it at the same time.
         #expect(kept / count < 2048)
-        // Pages that are written whole after a checkpoint are most of it.
-        #expect(written / count < 32_768)
     }
 }
