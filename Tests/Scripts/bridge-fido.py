@@ -496,7 +496,8 @@ def the_numbers_are_those_of_two_libraries():
         check(found, f"{file} has no numbers")
         return [(re.sub(r"([a-z])(?=[A-Z])", r"\1_", name).upper().replace("KEEP_ALIVE", "KEEPALIVE"), int(number, 16)) for name, number in found]
 
-    other = {"UNEXPECTED_TYPE": "CBOR_UNEXPECTED_TYPE", "OTHER": "ERR_OTHER"}
+    # PIN_REQUIRED is what CTAP 2.0 called it.
+    other = {"UNEXPECTED_TYPE": "CBOR_UNEXPECTED_TYPE", "OTHER": "ERR_OTHER", "PUAT_REQUIRED": "PIN_REQUIRED", "UNAUTHORIZED_PERMISSION": "UNAUTHORIZED_PERM"}
     # libfido2 1.12 has no name for this one.
     unnamed = {"INVALID_SUBCOMMAND"}
     for name, number in cases("CTAP/CTAPStatus.swift", "enum CTAPStatus"):

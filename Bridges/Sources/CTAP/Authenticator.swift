@@ -2,7 +2,7 @@ internal import Crypto
 public import Foundation
 internal import TouchstoneCBOR
 
-/// A CTAP 2.0 authenticator: commands in, answers out (FD-10…17, FD-30…34).
+/// A CTAP 2.1 authenticator: commands in, answers out (FD-10…17, FD-30…34, FD-55…58).
 ///
 /// It says "user present" and "user verified" for what the device signed once its owner was judged, and for nothing else. One command at a
 /// time is carried out.
@@ -12,11 +12,11 @@ public struct Authenticator: Sendable {
         0x74, 0x6F, 0x75, 0x63, 0x68, 0x73, 0x4E, 0x6F, 0xA6, 0x1D, 0x0F, 0x1D, 0x02, 0x00, 0x00, 0x01,
     ]
 
-    private enum Limits {
+    enum Limits {
         static let credentials = 1000
         /// Accounts of one site that one ceremony offers: the newest.
         static let accounts = 16
-        /// Seconds in which the next account is asked for.
+        /// Seconds in which the next of several answers is asked for.
         static let next = 30.0
     }
 
@@ -32,8 +32,10 @@ public struct Authenticator: Sendable {
     /// Sites by which clients have a device chosen, and nothing made (FD-16).
     private static let probes: Set<String> = ["make.me.blink", ".dummy"]
 
-    private let device: any CredentialDevice
-    private let agreement = P256.KeyAgreement.PrivateKey()
+    let device: any CredentialDevice
+    let agreement = P256.KeyAgreement.PrivateKey()
+    /// The one that is good now. There is never a second one.
+    var token: AuthToken?
     private var pending: (channel: UInt32, until: Double, answers: [CBOR])?
 
     /// - Parameter device: Where credentials are kept.
@@ -44,12 +46,13 @@ public struct Authenticator: Sendable {
     /// - Parameters:
     ///   - request: The command, and its parameters.
     ///   - channel: Of whom it came.
-    ///   - now: Seconds of a clock that only goes forward.
     ///   - date: What stands in a credential that is made.
+    ///   - clock: Seconds, which only go forward. It is asked again after the owner was.
     /// - Returns: A status, and behind 0 what the command answers.
-    public mutating func answer(_ request: [UInt8], channel: UInt32, now: Double, date: Date) -> [UInt8] {
+    public mutating func answer(_ request: [UInt8], channel: UInt32, date: Date, clock: () -> Double) -> [UInt8] {
         do throws(CTAPStatus) {
-            let result = try carryOut(CTAPRequest(request), channel, now, date)
+            lookAtToken(clock())
+            let result = try carryOut(CTAPRequest(request), channel, date, clock)
             return [0] + (result?.encoded ?? [])
         } catch {
             return [error.rawValue]
@@ -57,17 +60,18 @@ public struct Authenticator: Sendable {
     }
 
     private mutating func carryOut(
-        _ request: CTAPRequest, _ channel: UInt32, _ now: Double, _ date: Date
+        _ request: CTAPRequest, _ channel: UInt32, _ date: Date, _ clock: () -> Double
     ) throws(CTAPStatus) -> CBOR? {
         if request != .getNextAssertion { pending = nil }
         switch request {
-        case .makeCredential(let request): return try make(request, date)
+        case .makeCredential(let request): return try make(request, channel, date, clock())
         case .getAssertion(let request):
-            var answers = try assert(request)
+            var answers = try assert(request, channel, clock())
             let first = answers.removeFirst()
-            if !answers.isEmpty { pending = (channel, now + Limits.next, answers.reversed()) }
+            if !answers.isEmpty { pending = (channel, clock() + Limits.next, answers.reversed()) }
             return first
         case .getNextAssertion:
+            let now = clock()
             guard let pending, pending.channel == channel, pending.until > now, let next = pending.answers.last else {
                 throw .notAllowed
             }
@@ -75,9 +79,7 @@ public struct Authenticator: Sendable {
             self.pending?.until = now + Limits.next
             return next
         case .getInfo: return Self.info
-        case .getKeyAgreement:
-            let point = Array(agreement.publicKey.x963Representation)
-            return .entries([(1, COSEKey.key(point, algorithm: COSEKey.agreement))])
+        case .clientPIN(let request): return try carryOut(request, channel, clock)
         // Passkeys are removed by their owner's own command (FD-17).
         case .reset: throw .notAllowed
         case .selection:
@@ -92,7 +94,10 @@ public struct Authenticator: Sendable {
         (3, .bytes(identifier)),
         (
             4,
-            .names([("plat", .boolean(false)), ("rk", .boolean(true)), ("up", .boolean(true)), ("uv", .boolean(true))])
+            .names([
+                ("alwaysUv", .boolean(true)), ("pinUvAuthToken", .boolean(true)), ("plat", .boolean(false)),
+                ("rk", .boolean(true)), ("up", .boolean(true)), ("uv", .boolean(true)),
+            ])
         ),
         // What is longer may not fit into the queue of the kernel's device (DEC-482).
         (5, CBOR(1800)),
@@ -106,15 +111,23 @@ public struct Authenticator: Sendable {
 
     // MARK: Making
 
-    private func make(_ request: MakeCredential, _ date: Date) throws(CTAPStatus) -> CBOR {
+    private mutating func make(
+        _ request: MakeCredential, _ channel: UInt32, _ date: Date, _ now: Double
+    ) throws(CTAPStatus) -> CBOR {
         guard !request.isSelection else {
             try device.ask(.choose)
             throw .pinNotSet
         }
+        if let proof = request.proof {
+            try check(proof, of: request.clientDataHash, channel, .makeCredential, site: request.site)
+        }
         let all = try device.credentials()
         let here = all.filter { Self.isSame($0.site, request.site) }
         guard !here.contains(where: { request.excluded.contains(Array($0.id)) }) else {
-            try device.ask(.alreadyHere(site: request.site))
+            // Who was asked for the token is not asked once more.
+            if request.proof == nil || token?.isVerified(now) != true {
+                try device.ask(.alreadyHere(site: request.site))
+            }
             throw .credentialExcluded
         }
         let isProbe = Self.probes.contains(request.site)
@@ -133,7 +146,8 @@ public struct Authenticator: Sendable {
         let account = [request.userName, request.displayName].compactMap { $0 }.first { !$0.isEmpty }
         let wish: Wish =
             isProbe ? .choose : .create(site: request.site, account: account, replaces: old != nil)
-        let made = try device.makeKey(wish) { publicKey throws(CTAPStatus) in
+        let consent = consent(isProven: request.proof != nil, wish, now)
+        let made = try device.makeKey(consent) { publicKey throws(CTAPStatus) in
             guard publicKey.count == 65 else { throw .other }
             let attested =
                 Self.identifier + [0, UInt8(id.count)] + id
@@ -161,29 +175,37 @@ public struct Authenticator: Sendable {
     // MARK: Signing in
 
     /// One answer for each account, the newest first; never none.
-    private func assert(_ request: GetAssertion) throws(CTAPStatus) -> [CBOR] {
+    private mutating func assert(
+        _ request: GetAssertion, _ channel: UInt32, _ now: Double
+    ) throws(CTAPStatus) -> [CBOR] {
         guard !request.isSelection else {
             try device.ask(.choose)
             throw .pinNotSet
         }
-        let here = try device.credentials().filter { Self.isSame($0.site, request.site) }
+        let isProven = request.proof != nil
+        if let proof = request.proof {
+            try check(proof, of: request.clientDataHash, channel, .getAssertion, site: request.site)
+        }
+        var here = try device.credentials().filter { Self.isSame($0.site, request.site) }
+        if request.isSilent, !isProven {
+            // Without the owner nobody finds out where they have accounts, and what only a verified owner may find is not here.
+            guard !request.allowed.isEmpty else { throw .noCredentials }
+            here.removeAll { $0.protection == Fields.protectedByVerification }
+        }
         var found: [Credential]
         if request.allowed.isEmpty {
-            // Without the owner nobody finds out where they have accounts.
-            guard !request.isSilent else { throw .noCredentials }
             found = here.filter(\.isDiscoverable).sorted { $0.created > $1.created }
         } else {
             found = request.allowed.lazy.compactMap { id in here.first { Array($0.id) == id } }.prefix(1).map { $0 }
         }
         found = Array(found.prefix(Limits.accounts))
-        guard let first = found.first else { throw .noCredentials }
-        guard !request.isSilent else { return [try silent(first, request)] }
+        guard !found.isEmpty else { throw .noCredentials }
+        guard !request.isSilent else { return try silent(found, request) }
 
         let opened = try request.secret?.open(agreement)
-        let accounts = found.map { $0.account ?? "an account without a name" }
-        let signed = try device.sign(
-            .signIn(site: request.site, accounts: accounts), found, withSecrets: opened != nil
-        ) { _, secret throws(CTAPStatus) in
+        let wish: Wish = .signIn(site: request.site, accounts: Self.accounts(found))
+        let signed = try device.sign(consent(isProven: isProven, wish, now), found, withSecrets: opened != nil)
+         { _, secret throws(CTAPStatus) in
             var extensions: CBOR?
             if let opened, let secret { extensions = .names([("hmac-secret", try opened.answer(secret))]) }
             return Self.message(request.site, request.clientDataHash, Flag.judged, [], extensions)
@@ -197,15 +219,20 @@ public struct Authenticator: Sendable {
         }
     }
 
-    /// Says that a credential is here, and no more: nothing is verified by it (FD-32).
-    private func silent(_ credential: Credential, _ request: GetAssertion) throws(CTAPStatus) -> CBOR {
+    /// Says that credentials are here, and no more: nothing is verified by it (FD-32). Only who has a token learns whose they are.
+    private func silent(_ credentials: [Credential], _ request: GetAssertion) throws(CTAPStatus) -> [CBOR] {
         let message = Self.message(request.site, request.clientDataHash, 0, [], nil)
         // A key that nobody else has seen, and nobody will.
         guard let signature = try? P256.Signing.PrivateKey().signature(for: Data(message.digest)) else { throw .other }
-        return .entries([
-            (1, Self.descriptor(credential)), (2, .bytes(message.authenticatorData)),
-            (3, .data(signature.derRepresentation)),
-        ])
+        let bytes = Array(signature.derRepresentation)
+        return credentials.enumerated().map { index, credential in
+            guard request.proof != nil else {
+                return .entries([
+                    (1, Self.descriptor(credential)), (2, .bytes(message.authenticatorData)), (3, .bytes(bytes)),
+                ])
+            }
+            return Self.assertion(credential, message, bytes, count: credentials.count, isFirst: index == 0)
+        }
     }
 
     private static func assertion(
@@ -224,12 +251,12 @@ public struct Authenticator: Sendable {
         ])
     }
 
-    private static func descriptor(_ credential: Credential) -> CBOR {
+    static func descriptor(_ credential: Credential) -> CBOR {
         .names([("id", .data(credential.id)), ("type", .text(Fields.publicKey))])
     }
 
     /// Byte by byte: texts may be the same for people and not for a site.
-    private static func isSame(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
+    static func isSame(_ one: String, _ other: String) -> Bool { one.utf8.elementsEqual(other.utf8) }
 
     /// The authenticator data: the site's hash, flags, a counter that is always 0, and what is told of a new credential.
     private static func message(

@@ -6,7 +6,7 @@ enum CTAPRequest: Hashable, Sendable {
     case getAssertion(GetAssertion)
     case getNextAssertion
     case getInfo
-    case getKeyAgreement(PINProtocol)
+    case clientPIN(ClientPIN)
     case reset
     case selection
 
@@ -37,14 +37,7 @@ enum CTAPRequest: Hashable, Sendable {
         case Command.makeCredential: self = .makeCredential(try MakeCredential(parameters()))
         case Command.getAssertion: self = .getAssertion(try GetAssertion(parameters()))
         case Command.getInfo: self = try alone(.getInfo)
-        case Command.clientPIN:
-            let parameters = try parameters()
-            // A PIN there is not: only what the extension hmac-secret needs of it.
-            guard try parameters.needed(2).number == 2 else { throw .invalidSubcommand }
-            guard let number = try parameters.needed(1).number, let version = PINProtocol(rawValue: number) else {
-                throw .invalidParameter
-            }
-            self = .getKeyAgreement(version)
+        case Command.clientPIN: self = .clientPIN(try ClientPIN(parameters()))
         case Command.reset: self = try alone(.reset)
         case Command.getNextAssertion: self = try alone(.getNextAssertion)
         case Command.selection: self = try alone(.selection)
@@ -115,6 +108,8 @@ enum Fields {
     /// ES256: ECDSA with P-256 and SHA-256.
     static let es256 = -7
     static let publicKey = "public-key"
+    /// The level of credProtect that hides a credential from everybody but a verified owner.
+    static let protectedByVerification = 3
 
     static func site(_ value: CBOR) throws(CTAPStatus) -> String {
         let site = try value.asText()
@@ -140,6 +135,13 @@ enum Fields {
         return try Parameters(value)[name]?.asBoolean()
     }
 
+    /// What proves that the client has a token; nil if it does not say so, or only has the device chosen.
+    static func proof(_ code: CBOR?, _ version: CBOR?) throws(CTAPStatus) -> TokenProof? {
+        guard let code = try code?.asBytes(0...64), !code.isEmpty else { return nil }
+        guard let version else { throw .missingParameter }
+        return TokenProof(code: code, version: try PINProtocol(version))
+    }
+
     static func extensions(_ value: CBOR?) throws(CTAPStatus) -> Parameters? {
         guard let value else { return nil }
         return try Parameters(value)
@@ -158,8 +160,9 @@ struct MakeCredential: Hashable, Sendable {
     /// 1 to 3, as the extension credProtect has it; nil if it is not asked for.
     var protection: Int?
     var wantsSecret: Bool
-    /// Whether only this device is to be chosen: the parameter with which a PIN would be proven is empty.
+    /// Whether only this device is to be chosen: the parameter with which a token would be proven is empty.
     var isSelection: Bool
+    var proof: TokenProof?
 
     init(_ parameters: Parameters) throws(CTAPStatus) {
         clientDataHash = try parameters.needed(1).asBytes(32...32)
@@ -184,7 +187,7 @@ struct MakeCredential: Hashable, Sendable {
         isSelection = try parameters[8]?.asBytes(0...64).isEmpty ?? false
         // In the standard's order: what chooses a device comes first.
         guard !isSelection else { return }
-        guard parameters[8] == nil else { throw .pinAuthInvalid }
+        proof = try Fields.proof(parameters[8], parameters[9])
         guard isSupported else { throw .unsupportedAlgorithm }
         guard isPresenceWanted else { throw .invalidOption }
         guard protection.map({ (1...3).contains($0) }) ?? true else { throw .invalidOption }
@@ -202,6 +205,7 @@ struct GetAssertion: Hashable, Sendable {
     /// Whether nobody is to be asked, because only whether a credential is here is wanted (FD-32).
     var isSilent: Bool
     var isSelection: Bool
+    var proof: TokenProof?
 
     init(_ parameters: Parameters) throws(CTAPStatus) {
         site = try Fields.site(parameters.needed(1))
@@ -211,11 +215,10 @@ struct GetAssertion: Hashable, Sendable {
         guard try Fields.option("rk", parameters[5]) == nil else { throw .unsupportedOption }
         let isPresenceWanted = try Fields.option("up", parameters[5]) ?? true
         let isVerificationWanted = try Fields.option("uv", parameters[5]) ?? false
-        // Whoever is verified is present: ssh-keygen looks so for resident keys.
-        isSilent = !isPresenceWanted && !isVerificationWanted
         isSelection = try parameters[6]?.asBytes(0...64).isEmpty ?? false
-        guard !isSelection else { return }
-        guard parameters[6] == nil else { throw .pinAuthInvalid }
+        proof = try Fields.proof(parameters[6], parameters[7])
+        // Whoever is verified now is present, too. A token was verified before, and then the option does not count.
+        isSilent = !isPresenceWanted && (proof != nil || !isVerificationWanted)
     }
 }
 

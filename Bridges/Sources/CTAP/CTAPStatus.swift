@@ -19,6 +19,10 @@ public enum CTAPStatus: UInt8, Error, Hashable, Sendable {
     case notAllowed = 0x30
     case pinAuthInvalid = 0x33
     case pinNotSet = 0x35
+    case puatRequired = 0x36
+    case uvBlocked = 0x3C
     case invalidSubcommand = 0x3E
+    case uvInvalid = 0x3F
+    case unauthorizedPermission = 0x40
     case other = 0x7F
 }

@@ -39,6 +39,18 @@ public enum Wish: Hashable, Sendable {
     case alreadyHere(site: String)
     /// To choose this device among several.
     case choose
+    /// To let a program do so once, or list passkeys for a while; at a site, where these accounts are known.
+    case allow(Permissions, site: String?, accounts: [String])
+    /// To remove a passkey for ever: the passcode is wanted.
+    case delete(site: String, account: String?)
+}
+
+/// Where the owner's judgement of a request comes from.
+public enum Consent: Hashable, Sendable {
+    /// The owner is asked now.
+    case ask(Wish)
+    /// The owner was asked when the client got its token (``CredentialDevice/hold(_:)``).
+    case held
 }
 
 /// Bytes that are signed, and what goes out beside the signature.
@@ -74,19 +86,27 @@ public protocol CredentialDevice: Sendable {
     func credentials() throws(CTAPStatus) -> [Credential]
     /// Has the owner judged, and nothing signed.
     func ask(_ wish: Wish) throws(CTAPStatus)
-    /// Makes a key and, once the owner was judged for this wish, has it sign.
+    /// Whether the owner can be verified at all. Nobody is asked.
+    func canVerify() throws(CTAPStatus) -> Bool
+    /// Has the owner judged, and keeps the proof for one call with ``Consent/held``, for 30 seconds at most.
+    func hold(_ wish: Wish) throws(CTAPStatus)
+    /// Ends the proof that is kept, if there is one.
+    func release()
+    /// Makes a key and, once the owner was judged, has it sign.
     func makeKey(
-        _ wish: Wish, _ message: @escaping @Sendable (_ publicKey: Data) throws(CTAPStatus) -> AuthenticatorMessage
+        _ consent: Consent, _ message: @escaping @Sendable (_ publicKey: Data) throws(CTAPStatus) -> AuthenticatorMessage
     ) throws(CTAPStatus) -> NewKey
-    /// Has each of the keys sign, once the owner was judged for this wish.
+    /// Has each of the keys sign, once the owner was judged.
     ///
     /// `message` gets the credential's secret of 32 bytes if secrets are wanted and it has one.
     func sign(
-        _ wish: Wish, _ credentials: [Credential], withSecrets: Bool,
+        _ consent: Consent, _ credentials: [Credential], withSecrets: Bool,
         _ message: @escaping @Sendable (Credential, _ secret: [UInt8]?) throws(CTAPStatus) -> AuthenticatorMessage
     ) throws(CTAPStatus) -> [(message: AuthenticatorMessage, signature: [UInt8])]
     /// Keeps a credential, and its secret, which only the owner's proof opens.
     func keep(_ credential: Credential, secret: [UInt8]?) throws(CTAPStatus)
+    /// Keeps a credential in place of the one with its id.
+    func update(_ credential: Credential) throws(CTAPStatus)
     /// Removes a credential, and its secret.
     func remove(_ credential: Credential) throws(CTAPStatus)
 }

@@ -3,7 +3,7 @@ internal import CryptoExtras
 internal import Foundation
 internal import TouchstoneCBOR
 
-/// How a client and the authenticator agree on a key: PIN/UV auth protocol one and two of CTAP, used for hmac-secret alone (FD-15).
+/// How a client and the authenticator agree on a key: PIN/UV auth protocol one and two of CTAP, for tokens (FD-55) and hmac-secret (FD-15).
 enum PINProtocol: Int, Hashable, Sendable {
     case one = 1
     case two = 2
@@ -12,6 +12,14 @@ enum PINProtocol: Int, Hashable, Sendable {
     struct Keys {
         var authentication: SymmetricKey
         var encryption: SymmetricKey
+    }
+
+    /// - Throws: `CTAPStatus.invalidParameter`: the client's half is not on the curve.
+    func keys(_ own: P256.KeyAgreement.PrivateKey, with share: [UInt8]) throws(CTAPStatus) -> Keys {
+        guard let other = try? P256.KeyAgreement.PublicKey(x963Representation: share),
+            let agreed = try? own.sharedSecretFromKeyAgreement(with: other)
+        else { throw .invalidParameter }
+        return keys(agreed)
     }
 
     func keys(_ agreed: SharedSecret) -> Keys {
@@ -31,8 +39,8 @@ enum PINProtocol: Int, Hashable, Sendable {
     private static let blockCount = 16
 
     /// - Throws: `CTAPStatus.pinAuthInvalid`.
-    func check(_ tag: [UInt8], of message: [UInt8], _ keys: Keys) throws(CTAPStatus) {
-        let code = HMAC<SHA256>.authenticationCode(for: message, using: keys.authentication)
+    func check(_ tag: [UInt8], of message: [UInt8], _ key: SymmetricKey) throws(CTAPStatus) {
+        let code = HMAC<SHA256>.authenticationCode(for: message, using: key)
         let expected = Array(code).prefix(self == .one ? 16 : 32)
         // In the same time whatever differs.
         guard tag.count == expected.count, zip(tag, expected).reduce(UInt8(0), { $0 | ($1.0 ^ $1.1) }) == 0 else {
@@ -90,11 +98,8 @@ struct SecretRequest: Hashable, Sendable {
     ///
     /// - Throws: `CTAPStatus`.
     func open(_ own: P256.KeyAgreement.PrivateKey) throws(CTAPStatus) -> OpenedSecretRequest {
-        guard let other = try? P256.KeyAgreement.PublicKey(x963Representation: share),
-            let agreed = try? own.sharedSecretFromKeyAgreement(with: other)
-        else { throw .invalidParameter }
-        let keys = version.keys(agreed)
-        try version.check(tag, of: encryptedSalts, keys)
+        let keys = try version.keys(own, with: share)
+        try version.check(tag, of: encryptedSalts, keys.authentication)
         let salts = try version.decrypt(encryptedSalts, keys)
         guard salts.count == 32 || salts.count == 64 else { throw .invalidLength }
         return OpenedSecretRequest(salts: salts, version: version, keys: keys)

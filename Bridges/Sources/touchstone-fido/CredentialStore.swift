@@ -15,6 +15,7 @@ struct CredentialStore {
     private typealias Row = [String: KeychainValue]
     private struct Query: Encodable { var query: Row; var context: String?; var options: AskingOptions? }
     private struct Addition: Encodable { var attributes: Row }
+    private struct Change: Encodable { var query: Row; var attributes: Row }
     private struct Item: Decodable { var data: Data? }
     private struct Found: Decodable { var items: [Item] }
     private struct Ignored: Decodable {}
@@ -82,6 +83,16 @@ struct CredentialStore {
                     "Keychain.Delete", Query(query: Self.row(.secret, credential.id)), Nothing.self)
                 throw error
             }
+        }
+    }
+
+    /// Keeps a credential in place of the one with its id; its secret stays.
+    func update(_ credential: Credential) throws(BridgeFailure) {
+        guard let value = try? JSONEncoder().encode(credential) else { throw .invalid }
+        try call { connection throws(DeviceError) in
+            _ = try connection.call(
+                "Keychain.Update",
+                Change(query: Self.row(.credential, credential.id), attributes: ["v_Data": .bytes(value)]), Nothing.self)
         }
     }
 

@@ -13,6 +13,8 @@ final class Owner: CredentialDevice {
     /// Whether nobody waits for the answer any more (FD-7).
     private let isCancelled = Atomic(false)
     private let asking = Atomic(false)
+    /// What the owner proved for the one request that a token is good for; the enclave ends it after 30 seconds (FD-56).
+    private let held = Mutex<Proof?>(nil)
 
     /// - Parameters:
     ///   - device: Which one.
@@ -43,6 +45,10 @@ final class Owner: CredentialDevice {
         do throws(BridgeFailure) { try store.add(credential, secret: secret) } catch { throw CTAPStatus(error) }
     }
 
+    func update(_ credential: Credential) throws(CTAPStatus) {
+        do throws(BridgeFailure) { try store.update(credential) } catch { throw CTAPStatus(error) }
+    }
+
     func remove(_ credential: Credential) throws(CTAPStatus) {
         do throws(BridgeFailure) { try store.remove(credential.id) } catch { throw CTAPStatus(error) }
     }
@@ -60,7 +66,7 @@ final class Owner: CredentialDevice {
     private struct Creation: Encodable { var kind = "p256"; var accessControl: AccessControl }
     private struct Created: Decodable { var key: Data; var publicKey: Data }
     private struct EnvironmentReply: Decodable {
-        struct Environment: Decodable { var isBiometryUsable: Bool }
+        struct Environment: Decodable { var isBiometryUsable: Bool; var isPasscodeUsable: Bool }
         var environment: Environment
     }
 
@@ -70,16 +76,39 @@ final class Owner: CredentialDevice {
     }
 
     func ask(_ wish: Wish) throws(CTAPStatus) {
-        _ = try approve(wish) { proof throws(DeviceError) in
-            try Self.evaluate(proof, try self.flags(proof))
+        _ = try approve(wish) { _ throws(DeviceError) in }
+    }
+
+    func canVerify() throws(CTAPStatus) -> Bool {
+        do throws(DeviceError) {
+            let connection = try device.connect()
+            defer { connection.close() }
+            return try connection.call("Authentication.GetEnvironment", Nothing(), EnvironmentReply.self)
+                .environment.isPasscodeUsable
+        } catch {
+            throw CTAPStatus(BridgeFailure(error))
         }
     }
 
+    func hold(_ wish: Wish) throws(CTAPStatus) {
+        // Who wants a token is told of misses in CTAP's own words (DEC-520).
+        let proof = try approve(wish, misses: .uvInvalid) { proof throws(DeviceError) in proof }
+        release()
+        held.withLock { $0 = proof }
+    }
+
+    func release() {
+        let proof = held.withLock { held in
+            defer { held = nil }
+            return held
+        }
+        proof?.connection.close()
+    }
+
     func makeKey(
-        _ wish: Wish, _ message: @escaping @Sendable (Data) throws(CTAPStatus) -> AuthenticatorMessage
+        _ consent: Consent, _ message: @escaping @Sendable (Data) throws(CTAPStatus) -> AuthenticatorMessage
     ) throws(CTAPStatus) -> NewKey {
-        try approve(wish) { proof throws(DeviceError) -> Result<NewKey, CTAPStatus> in
-            try Self.evaluate(proof, try self.flags(proof))
+        try judged(consent) { proof throws(DeviceError) -> Result<NewKey, CTAPStatus> in
             let made = try proof.call(
                 "Key.Create", Creation(accessControl: AccessControl(flags: Flags.signing)), Created.self)
             return try Self.outcome { () throws(CTAPStatus) in
@@ -94,13 +123,12 @@ final class Owner: CredentialDevice {
     }
 
     func sign(
-        _ wish: Wish, _ credentials: [Credential], withSecrets: Bool,
+        _ consent: Consent, _ credentials: [Credential], withSecrets: Bool,
         _ message: @escaping @Sendable (Credential, [UInt8]?) throws(CTAPStatus) -> AuthenticatorMessage
     ) throws(CTAPStatus) -> [(message: AuthenticatorMessage, signature: [UInt8])] {
         typealias Results = [(message: AuthenticatorMessage, signature: [UInt8])]
         let store = store
-        return try approve(wish) { proof throws(DeviceError) -> Result<Results, CTAPStatus> in
-            try Self.evaluate(proof, try self.flags(proof))
+        return try judged(consent) { proof throws(DeviceError) -> Result<Results, CTAPStatus> in
             var results: Results = []
             for credential in credentials {
                 let secret =
@@ -118,6 +146,22 @@ final class Owner: CredentialDevice {
             }
             return .success(results)
         }.get()
+    }
+
+    /// Runs what needs a judgement, with one of now, or once with the one that is kept.
+    private func judged<Value: Sendable>(
+        _ consent: Consent, _ operation: @escaping @Sendable (Proof) throws(DeviceError) -> Value
+    ) throws(CTAPStatus) -> Value {
+        guard case .ask(let wish) = consent else {
+            guard let proof = held.withLock({ $0 }) else { throw .pinAuthInvalid }
+            defer { release() }
+            do throws(DeviceError) { return try operation(proof) } catch {
+                BridgeProcess.log("touchstone-fido: a token was not good any more: \(BridgeFailure(error))")
+                // The device was locked meanwhile, or the time is over: the enclave says so.
+                throw .pinAuthInvalid
+            }
+        }
+        return try approve(wish, operation)
     }
 
     private static func outcome<Message, Value>(
@@ -145,9 +189,10 @@ final class Owner: CredentialDevice {
         Array(try proof.askingNobody.sign(Data(message.digest), with: key, label: "passkey"))
     }
 
-    /// The passcode alone, where the sensor does not count as biometry or the program was started so (FD-31).
-    private func flags(_ proof: Proof) throws(DeviceError) -> Int {
+    /// The passcode alone, where the sensor does not count as biometry, the program was started so (FD-31), or something is removed (FD-17).
+    private func flags(_ wish: Wish, _ proof: Proof) throws(DeviceError) -> Int {
         guard !isStrict else { return Flags.passcode }
+        if case .delete = wish { return Flags.passcode }
         let reply = try proof.call("Authentication.GetEnvironment", Nothing(), EnvironmentReply.self)
         return reply.environment.isBiometryUsable ? CredentialStore.userPresence : Flags.passcode
     }
@@ -155,57 +200,30 @@ final class Owner: CredentialDevice {
     /// Longest wait for the owner, in seconds.
     private static let patience = 30.0
 
+    /// Has the owner judged for a wish, and runs what wanted it.
     private func approve<Value: Sendable>(
-        _ wish: Wish, _ operation: @escaping @Sendable (Proof) throws(DeviceError) -> Value
+        _ wish: Wish, misses: CTAPStatus = .operationDenied,
+        _ operation: @escaping @Sendable (Proof) throws(DeviceError) -> Value
     ) throws(CTAPStatus) -> Value {
-        var request = Self.request(wish)
+        var request = ApprovalRequest(wish)
         request.longest = Self.patience
         request.unlock = Self.patience
         let deadline = ContinuousClock.now + .seconds(Self.patience)
         asking.store(true, ordering: .relaxed)
         defer { asking.store(false, ordering: .relaxed) }
         do throws(BridgeFailure) {
-            return try approvals.perform(request, while: { !self.isCancelled.load(ordering: .relaxed) }, operation)
+            return try approvals.perform(request, while: { !self.isCancelled.load(ordering: .relaxed) }) {
+                proof throws(DeviceError) in
+                try Self.evaluate(proof, try self.flags(wish, proof))
+                return try operation(proof)
+            }
         } catch {
             BridgeProcess.log("touchstone-fido: a request was not approved: \(error)")
             // Nobody answered in time, or nobody can be asked at all.
             if error == .unavailable, .now >= deadline { throw .userActionTimeout }
+            if error == .denied { throw misses }
             throw CTAPStatus(error)
         }
-    }
-
-    /// What the owner reads: the site and the account are words of a program that nobody knows (FD-5, FD-35).
-    private static func request(_ wish: Wish) -> ApprovalRequest {
-        func quoted(_ text: String) -> String { "“\(Sentence.short(text))”" }
-        let (item, purpose, reason): (String, String, String) =
-            switch wish {
-            case .create(let site, _, let replaces):
-                (
-                    site, "create a passkey",
-                    "create a passkey for \(quoted(site))\(replaces ? ", in place of the one of this account" : "")"
-                )
-            case .signIn(let site, _): (site, "sign in", "sign you in to \(quoted(site))")
-            case .alreadyHere(let site):
-                (site, "say what is here", "say that a passkey for \(quoted(site)) is on this computer already")
-            case .choose: ("", "choose", "use the passkeys of this computer")
-            }
-        var facts: [Fact] = []
-        func say(_ kind: Fact.Kind, _ text: String) { facts.append(Fact(kind, "“\(Sentence.printable(text))”")) }
-        switch wish {
-        case .create(let site, let account, _):
-            say(.site, site)
-            if let account { say(.account, account) }
-        case .signIn(let site, let accounts):
-            say(.site, site)
-            // As many as are read at a glance.
-            for account in accounts.prefix(5) { say(.account, account) }
-        case .alreadyHere(let site): say(.site, site)
-        case .choose: break
-        }
-        var request = ApprovalRequest(
-            client: .unknown, item: item, purpose: purpose, destination: nil, reason: reason, facts: facts)
-        request.stranger = " for a program on this computer (browsers do this)"
-        return request
     }
 
     // MARK: The owner's own commands
@@ -215,12 +233,8 @@ final class Owner: CredentialDevice {
         throws(BridgeFailure)
     {
         guard let credential = try store.all().first(where: { $0.id == id }) else { throw .gone }
-        let site = Sentence.short(credential.site)
-        var request = ApprovalRequest(
-            client: client, item: "remove", purpose: "remove", destination: nil,
-            reason: "delete the passkey for “\(site)” for ever",
-            facts: [Fact(.site, "“\(Sentence.printable(credential.site))”")]
-                + (credential.account.map { [Fact(.account, "“\(Sentence.printable($0))”")] } ?? []))
+        var request = ApprovalRequest(.delete(site: credential.site, account: credential.account))
+        request.client = client
         request.unlock = 60
         try approvals.perform(request, while: isWaitedOn) { proof throws(DeviceError) in
             try Self.evaluate(proof, Flags.passcode)

@@ -100,8 +100,7 @@ final class PacketLoop: Sendable {
             while true {
                 isRequested.wait()
                 guard let request = requests.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else { continue }
-                let answer = authenticator.answer(
-                    request.bytes, channel: request.channel, now: Self.now, date: Date())
+                let answer = authenticator.answer(request.bytes, channel: request.channel, date: Date()) { Self.now }
                 told.withLock { $0.answer = answer }
                 notify()
             }

@@ -15,6 +15,9 @@ final class ScriptedDevice: CredentialDevice {
         var refusal: CTAPStatus?
         var wishes: [Wish] = []
         var signatures = 0
+        var canVerify = true
+        /// Whether a proof is kept.
+        var isHeld = false
     }
 
     let state = Mutex(State())
@@ -29,10 +32,31 @@ final class ScriptedDevice: CredentialDevice {
         if let refusal { throw refusal }
     }
 
-    func makeKey(
-        _ wish: Wish, _ message: @escaping @Sendable (Data) throws(CTAPStatus) -> AuthenticatorMessage
-    ) throws(CTAPStatus) -> NewKey {
+    func canVerify() throws(CTAPStatus) -> Bool { state.withLock { $0.canVerify } }
+
+    func hold(_ wish: Wish) throws(CTAPStatus) {
         try ask(wish)
+        state.withLock { $0.isHeld = true }
+    }
+
+    func release() { state.withLock { $0.isHeld = false } }
+
+    private func judge(_ consent: Consent) throws(CTAPStatus) {
+        guard case .ask(let wish) = consent else {
+            let isHeld = state.withLock { state in
+                defer { state.isHeld = false }
+                return state.isHeld
+            }
+            guard isHeld else { throw .pinAuthInvalid }
+            return
+        }
+        try ask(wish)
+    }
+
+    func makeKey(
+        _ consent: Consent, _ message: @escaping @Sendable (Data) throws(CTAPStatus) -> AuthenticatorMessage
+    ) throws(CTAPStatus) -> NewKey {
+        try judge(consent)
         let key = P256.Signing.PrivateKey()
         let made = try message(key.publicKey.x963Representation)
         return NewKey(
@@ -41,10 +65,10 @@ final class ScriptedDevice: CredentialDevice {
     }
 
     func sign(
-        _ wish: Wish, _ credentials: [Credential], withSecrets: Bool,
+        _ consent: Consent, _ credentials: [Credential], withSecrets: Bool,
         _ message: @escaping @Sendable (Credential, [UInt8]?) throws(CTAPStatus) -> AuthenticatorMessage
     ) throws(CTAPStatus) -> [(message: AuthenticatorMessage, signature: [UInt8])] {
-        try ask(wish)
+        try judge(consent)
         var results: [(message: AuthenticatorMessage, signature: [UInt8])] = []
         for credential in credentials {
             let made = try message(credential, withSecrets ? state.withLock { $0.secrets[credential.id] } : nil)
@@ -64,6 +88,12 @@ final class ScriptedDevice: CredentialDevice {
         state.withLock { state in
             state.credentials.append(credential)
             if let secret { state.secrets[credential.id] = secret }
+        }
+    }
+
+    func update(_ credential: Credential) throws(CTAPStatus) {
+        state.withLock { state in
+            state.credentials = state.credentials.map { $0.id == credential.id ? credential : $0 }
         }
     }
 
@@ -93,7 +123,8 @@ enum Requests {
     static func make(
         site: String = "example.com", user: [UInt8] = [1, 2], name: String? = "ada", algorithm: Int = -7,
         options: [String: Bool] = [:],
-        excluded: [[UInt8]]? = nil, extensions: [String: CBOR]? = nil, pin: [UInt8]? = nil, without: Int? = nil
+        excluded: [[UInt8]]? = nil, extensions: [String: CBOR]? = nil, pin: [UInt8]? = nil, version: Int? = nil,
+        without: Int? = nil
     ) -> [UInt8] {
         var fields: [CBOR: CBOR] = [
             CBOR(1): .bytes(clientDataHash), CBOR(2): .map([.text("id"): .text(site)]),
@@ -104,19 +135,21 @@ enum Requests {
         fields[CBOR(6)] = extensions.map(names)
         if !options.isEmpty { fields[CBOR(7)] = names(options.mapValues(CBOR.boolean)) }
         fields[CBOR(8)] = pin.map(CBOR.bytes)
+        fields[CBOR(9)] = version.map { CBOR($0) }
         if let without { fields[CBOR(without)] = nil }
         return [1] + CBOR.map(fields).encoded
     }
 
     static func get(
         site: String = "example.com", allowed: [[UInt8]]? = nil, options: [String: Bool] = [:],
-        extensions: [String: CBOR]? = nil, pin: [UInt8]? = nil, without: Int? = nil
+        extensions: [String: CBOR]? = nil, pin: [UInt8]? = nil, version: Int? = nil, without: Int? = nil
     ) -> [UInt8] {
         var fields: [CBOR: CBOR] = [CBOR(1): .text(site), CBOR(2): .bytes(clientDataHash)]
         fields[CBOR(3)] = allowed.map(list)
         fields[CBOR(4)] = extensions.map(names)
         if !options.isEmpty { fields[CBOR(5)] = names(options.mapValues(CBOR.boolean)) }
         fields[CBOR(6)] = pin.map(CBOR.bytes)
+        fields[CBOR(7)] = version.map { CBOR($0) }
         if let without { fields[CBOR(without)] = nil }
         return [2] + CBOR.map(fields).encoded
     }
@@ -140,7 +173,8 @@ struct Bench {
 
     mutating func answer(_ request: [UInt8], channel: UInt32 = 1) -> (status: UInt8, result: [CBOR: CBOR]) {
         now += 1
-        let answer = authenticator.answer(request, channel: channel, now: now, date: Date(timeIntervalSince1970: now))
+        let now = now
+        let answer = authenticator.answer(request, channel: channel, date: Date(timeIntervalSince1970: now)) { now }
         guard case .map(let map)? = try? CBOR(Array(answer.dropFirst())) else { return (answer[0], [:]) }
         return (answer[0], map)
     }
@@ -194,6 +228,7 @@ func flags(_ result: [CBOR: CBOR]) -> UInt8? {
         #expect(
             result[CBOR(4)]
                 == .map([
+                    .text("alwaysUv"): .boolean(true), .text("pinUvAuthToken"): .boolean(true),
                     .text("plat"): .boolean(false), .text("rk"): .boolean(true), .text("up"): .boolean(true),
                     .text("uv"): .boolean(true),
                 ]))
@@ -262,16 +297,18 @@ func flags(_ result: [CBOR: CBOR]) -> UInt8? {
             (Requests.make(user: [UInt8](repeating: 0, count: 65)), 0x03),
             (Requests.make(excluded: [[UInt8]](repeating: [1], count: 17)), 0x15),
             (Requests.make(options: ["up": false]), 0x2C), (Requests.make(extensions: ["credProtect": CBOR(4)]), 0x2C),
-            (Requests.make(extensions: ["credProtect": .text("3")]), 0x11), (Requests.make(pin: [1]), 0x33),
+            (Requests.make(extensions: ["credProtect": .text("3")]), 0x11), (Requests.make(pin: [1]), 0x14),
+            (Requests.make(pin: [1], version: 3), 0x02), (Requests.make(pin: [1], version: 2), 0x33),
             (Requests.get(without: 1), 0x14), (Requests.get(without: 2), 0x14),
             (Requests.get(options: ["rk": true]), 0x2B),
-            (Requests.get(options: ["up": false, "uv": true]), 0x2E), (Requests.get(pin: [1]), 0x33),
+            (Requests.get(options: ["up": false, "uv": true]), 0x2E), (Requests.get(pin: [1]), 0x14),
+            (Requests.get(pin: [1], version: 0), 0x02), (Requests.get(pin: [1], version: 1), 0x33),
             (Requests.get(), 0x2E),
             ([1], 0x12), ([1, 0xA0], 0x14), ([1, 0x80], 0x11), ([2, 0xFF], 0x12), ([], 0x03), ([7], 0x30), ([8], 0x30),
             ([8, 0], 0x03),
             ([0x03], 0x01), ([0x09], 0x01), ([0x0A, 0xA0], 0x01), ([0x0D], 0x01), ([0x40], 0x01), ([0xFF], 0x01),
-            ([6, 0xA2, 1, 2, 2, 1], 0x3E), ([6, 0xA2, 1, 2, 2, 5], 0x3E), ([6, 0xA1, 2, 2], 0x14),
-            ([6, 0xA2, 1, 3, 2, 2], 0x02),
+            ([6, 0xA2, 1, 2, 2, 1], 0x3E), ([6, 0xA2, 1, 2, 2, 5], 0x3E), ([6, 0xA2, 1, 2, 2, 9], 0x3E),
+            ([6, 0xA1, 2, 2], 0x14), ([6, 0xA2, 1, 3, 2, 2], 0x02), ([6, 0xA2, 1, 2, 2, 6], 0x14), ([6, 0xA0], 0x14),
         ] as [([UInt8], UInt8)])
     func refused(_ request: [UInt8], _ status: UInt8) {
         var bench = Bench()
@@ -424,7 +461,10 @@ func flags(_ result: [CBOR: CBOR]) -> UInt8? {
         #expect(data[32] == 0xC5)
         let expected: [UInt8] = [0xA1, 0x6B] + Array("credProtect".utf8) + [UInt8(level)]
         #expect(Array(data[164...]) == expected)
-        // The owner is always verified, so no level hides it.
+        // The owner is verified, so no level hides it; only a look without the owner does not find the third.
         #expect(bench.answer(Requests.get()).status == 0)
+        let id = Array(data[55..<87])
+        let look = bench.answer(Requests.get(allowed: [id], options: ["up": false])).status
+        #expect(look == (level == 3 ? 0x2E : 0))
     }
 }
