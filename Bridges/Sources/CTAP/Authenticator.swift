@@ -36,7 +36,9 @@ public struct Authenticator: Sendable {
     let agreement = P256.KeyAgreement.PrivateKey()
     /// The one that is good now. There is never a second one.
     var token: AuthToken?
-    private var pending: (channel: UInt32, until: Double, answers: [CBOR])?
+    /// What is told one by one.
+    enum Several { case assertions, sites, credentials }
+    private var pending: (kind: Several, channel: UInt32, until: Double, answers: [CBOR])?
 
     /// - Parameter device: Where credentials are kept.
     public init(device: any CredentialDevice) { self.device = device }
@@ -62,24 +64,15 @@ public struct Authenticator: Sendable {
     private mutating func carryOut(
         _ request: CTAPRequest, _ channel: UInt32, _ date: Date, _ clock: () -> Double
     ) throws(CTAPStatus) -> CBOR? {
-        if request != .getNextAssertion { pending = nil }
+        if pending?.kind != request.goesOnWith { pending = nil }
         switch request {
         case .makeCredential(let request): return try make(request, channel, date, clock())
         case .getAssertion(let request):
-            var answers = try assert(request, channel, clock())
-            let first = answers.removeFirst()
-            if !answers.isEmpty { pending = (channel, clock() + Limits.next, answers.reversed()) }
-            return first
-        case .getNextAssertion:
-            let now = clock()
-            guard let pending, pending.channel == channel, pending.until > now, let next = pending.answers.last else {
-                throw .notAllowed
-            }
-            self.pending?.answers.removeLast()
-            self.pending?.until = now + Limits.next
-            return next
+            return begin(.assertions, try assert(request, channel, clock()), channel, clock())
+        case .getNextAssertion: return try next(.assertions, channel, clock())
         case .getInfo: return Self.info
         case .clientPIN(let request): return try carryOut(request, channel, clock)
+        case .credentialManagement(let request): return try carryOut(request, channel, clock)
         // Passkeys are removed by their owner's own command (FD-17).
         case .reset: throw .notAllowed
         case .selection:
@@ -88,14 +81,31 @@ public struct Authenticator: Sendable {
         }
     }
 
+    /// The first of several answers; the others wait for their channel.
+    mutating func begin(_ kind: Several, _ answers: [CBOR], _ channel: UInt32, _ now: Double) -> CBOR? {
+        if answers.count > 1 { pending = (kind, channel, now + Limits.next, answers.dropFirst().reversed()) }
+        return answers.first
+    }
+
+    mutating func next(_ kind: Several, _ channel: UInt32, _ now: Double) throws(CTAPStatus) -> CBOR {
+        guard let pending, pending.kind == kind, pending.channel == channel, pending.until > now,
+            let next = pending.answers.last,
+            // What a token began ends with it.
+            kind == .assertions || token != nil
+        else { throw .notAllowed }
+        self.pending?.answers.removeLast()
+        self.pending?.until = now + Limits.next
+        return next
+    }
+
     static let info: CBOR = .entries([
-        (1, .array([.text("FIDO_2_0")])),
+        (1, .array([.text("FIDO_2_0"), .text("FIDO_2_1")])),
         (2, .array([.text("credProtect"), .text("hmac-secret")])),
         (3, .bytes(identifier)),
         (
             4,
             .names([
-                ("alwaysUv", .boolean(true)), ("pinUvAuthToken", .boolean(true)), ("plat", .boolean(false)),
+                ("alwaysUv", .boolean(true)), ("credMgmt", .boolean(true)), ("pinUvAuthToken", .boolean(true)), ("plat", .boolean(false)),
                 ("rk", .boolean(true)), ("up", .boolean(true)), ("uv", .boolean(true)),
             ])
         ),
@@ -239,15 +249,18 @@ public struct Authenticator: Sendable {
         _ credential: Credential, _ message: AuthenticatorMessage, _ signature: [UInt8], count: Int, isFirst: Bool
     ) -> CBOR {
         let isOneOfMany = count > 1
-        let user: CBOR = .names([
-            ("id", .data(credential.userID)),
-            // Names only where somebody has to choose.
-            ("name", isOneOfMany ? credential.userName.map(CBOR.text) : nil),
-            ("displayName", isOneOfMany ? credential.displayName.map(CBOR.text) : nil),
-        ])
+        // Names only where somebody has to choose.
+        let user = user(credential, withNames: isOneOfMany)
         return .entries([
             (1, descriptor(credential)), (2, .bytes(message.authenticatorData)), (3, .bytes(signature)),
             (4, credential.isDiscoverable ? user : nil), (5, isOneOfMany && isFirst ? CBOR(count) : nil),
+        ])
+    }
+
+    static func user(_ credential: Credential, withNames: Bool) -> CBOR {
+        .names([
+            ("id", .data(credential.userID)), ("name", withNames ? credential.userName.map(CBOR.text) : nil),
+            ("displayName", withNames ? credential.displayName.map(CBOR.text) : nil),
         ])
     }
 

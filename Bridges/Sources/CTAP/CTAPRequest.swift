@@ -7,6 +7,7 @@ enum CTAPRequest: Hashable, Sendable {
     case getNextAssertion
     case getInfo
     case clientPIN(ClientPIN)
+    case credentialManagement(CredentialManagement)
     case reset
     case selection
 
@@ -17,7 +18,20 @@ enum CTAPRequest: Hashable, Sendable {
         static let clientPIN: UInt8 = 0x06
         static let reset: UInt8 = 0x07
         static let getNextAssertion: UInt8 = 0x08
+        static let credentialMgmt: UInt8 = 0x0A
         static let selection: UInt8 = 0x0B
+        /// The same before CTAP 2.1 was finished: libfido2 1.12 knows no other number (DEC-523).
+        static let credentialMgmtPre: UInt8 = 0x41
+    }
+
+    /// What of several answers it goes on with.
+    var goesOnWith: Authenticator.Several? {
+        switch self {
+        case .getNextAssertion: .assertions
+        case .credentialManagement(let request) where request.action == .nextSite: .sites
+        case .credentialManagement(let request) where request.action == .nextCredential: .credentials
+        default: nil
+        }
     }
 
     /// - Parameter bytes: The command, and its parameters.
@@ -38,6 +52,8 @@ enum CTAPRequest: Hashable, Sendable {
         case Command.getAssertion: self = .getAssertion(try GetAssertion(parameters()))
         case Command.getInfo: self = try alone(.getInfo)
         case Command.clientPIN: self = .clientPIN(try ClientPIN(parameters()))
+        case Command.credentialMgmt, Command.credentialMgmtPre:
+            self = .credentialManagement(try CredentialManagement(parameters()))
         case Command.reset: self = try alone(.reset)
         case Command.getNextAssertion: self = try alone(.getNextAssertion)
         case Command.selection: self = try alone(.selection)
@@ -103,6 +119,8 @@ enum Fields {
     static let longestSite = 253
     /// Most credentials of one list.
     static let longestList = 16
+    /// Most bytes of a credential's id; ours have 32.
+    static let longestID = 1024
     /// Most bytes of a user's id, as WebAuthn has it.
     static let longestUser = 64
     /// ES256: ECDSA with P-256 and SHA-256.
@@ -124,7 +142,7 @@ enum Fields {
         var found: [[UInt8]] = []
         for entry in list {
             let fields = try Parameters(entry)
-            let id = try fields.needed("id").asBytes(0...1024)
+            let id = try fields.needed("id").asBytes(0...longestID)
             if try fields.needed("type").asText() == publicKey { found.append(id) }
         }
         return found

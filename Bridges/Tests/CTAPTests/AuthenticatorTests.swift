@@ -224,11 +224,12 @@ func flags(_ result: [CBOR: CBOR]) -> UInt8? {
         var bench = Bench()
         let (status, result) = bench.answer([4])
         #expect(status == 0)
-        #expect(result[CBOR(1)] == .array([.text("FIDO_2_0")]))
+        #expect(result[CBOR(1)] == .array([.text("FIDO_2_0"), .text("FIDO_2_1")]))
         #expect(
             result[CBOR(4)]
                 == .map([
-                    .text("alwaysUv"): .boolean(true), .text("pinUvAuthToken"): .boolean(true),
+                    .text("alwaysUv"): .boolean(true), .text("credMgmt"): .boolean(true),
+                    .text("pinUvAuthToken"): .boolean(true),
                     .text("plat"): .boolean(false), .text("rk"): .boolean(true), .text("up"): .boolean(true),
                     .text("uv"): .boolean(true),
                 ]))
@@ -306,7 +307,7 @@ func flags(_ result: [CBOR: CBOR]) -> UInt8? {
             (Requests.get(), 0x2E),
             ([1], 0x12), ([1, 0xA0], 0x14), ([1, 0x80], 0x11), ([2, 0xFF], 0x12), ([], 0x03), ([7], 0x30), ([8], 0x30),
             ([8, 0], 0x03),
-            ([0x03], 0x01), ([0x09], 0x01), ([0x0A, 0xA0], 0x01), ([0x0D], 0x01), ([0x40], 0x01), ([0xFF], 0x01),
+            ([0x03], 0x01), ([0x09], 0x01), ([0x0D], 0x01), ([0x40], 0x01), ([0xFF], 0x01),
             ([6, 0xA2, 1, 2, 2, 1], 0x3E), ([6, 0xA2, 1, 2, 2, 5], 0x3E), ([6, 0xA2, 1, 2, 2, 9], 0x3E),
             ([6, 0xA1, 2, 2], 0x14), ([6, 0xA2, 1, 3, 2, 2], 0x02), ([6, 0xA2, 1, 2, 2, 6], 0x14), ([6, 0xA0], 0x14),
         ] as [([UInt8], UInt8)])
