@@ -38,6 +38,8 @@ from fido2 import cbor
 from fido2.cose import ES256
 from fido2.ctap import CtapError
 from fido2.ctap2 import Ctap2
+from fido2.ctap2.credman import CredentialManagement
+from fido2.ctap2.pin import ClientPin
 from fido2.hid import CtapHidDevice
 from fido2.webauthn import AuthenticatorData
 from webauthn import verify_authentication_response, verify_registration_response
@@ -492,9 +494,9 @@ def the_numbers_are_those_of_two_libraries():
 
     def cases(file, kind):
         text = (sources / file).read_text()
-        found = re.findall(r"(?:case|static let) (\w+)(?:: UInt8)? = (0x\w+)", text[text.index(kind):].split("\n}", 1)[0])
+        found = re.findall(r"(?:case|static let) (\w+)(?:: UInt8)? = (?:Permissions\(rawValue: )?(0x\w+)", text[text.index(kind):].split("\n}", 1)[0])
         check(found, f"{file} has no numbers")
-        return [(re.sub(r"([a-z])(?=[A-Z])", r"\1_", name).upper().replace("KEEP_ALIVE", "KEEPALIVE"), int(number, 16)) for name, number in found]
+        return [(re.sub(r"([a-z])(?=[A-Z])", r"\1_", name).upper().replace("KEEP_ALIVE", "KEEPALIVE").replace("CREDENTIAL_MANAGEMENT", "CREDENTIAL_MGMT"), int(number, 16)) for name, number in found]
 
     # PIN_REQUIRED is what CTAP 2.0 called it.
     other = {"UNEXPECTED_TYPE": "CBOR_UNEXPECTED_TYPE", "OTHER": "ERR_OTHER", "PUAT_REQUIRED": "PIN_REQUIRED", "UNAUTHORIZED_PERMISSION": "UNAUTHORIZED_PERM"}
@@ -510,6 +512,12 @@ def the_numbers_are_those_of_two_libraries():
         equal(CTAPHID(number & 0x7F).name, {"INITIALIZE": "INIT"}.get(name, name), f"python-fido2, {number:#x}")
     for name, number in cases("CTAP/CTAPRequest.swift", "enum Command"):
         equal(Ctap2.CMD(number).name, name, f"python-fido2, {number:#x}")
+    for name, number in cases("CTAP/ClientPIN.swift", "enum Subcommand"):
+        equal(ClientPin.CMD(number).name, {"GET_UVRETRIES": "GET_UV_RETRIES"}.get(name, name), f"python-fido2, {number:#x}")
+    for name, number in cases("CTAP/CredentialManagement.swift", "enum Subcommand"):
+        equal(CredentialManagement.CMD(number).name, name, f"python-fido2, {number:#x}")
+    for name, number in cases("CTAP/AuthToken.swift", "struct Permissions"):
+        equal(ClientPin.PERMISSION(number).name, name, f"python-fido2, {number:#x}")
 
 
 def a_wrong_standard_input_is_refused():
