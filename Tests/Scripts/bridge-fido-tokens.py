@@ -112,9 +112,18 @@ def every_token_is_one_verification(device, service, person):
 
 @with_fido
 def no_token_without_the_owner(device, service, person):
-    """FD-33, FD-42, FD-55: wrong fingers, and a no. Three noes in all, because the device asks nobody after them."""
+    """FD-33, FD-42, FD-55: a no, and wrong fingers. Three noes in all, because the device asks nobody after them."""
     channel = Channel(service)
     equal(channel.call(1, make_request(options={"rk": True}))[0], 0, "make")
+
+    person.answer = "cancel"
+    for permissions, site, request in ((MC, "other.example", (1, make_request("other.example"))), (CM, None, None)):
+        person.asked()
+        equal(Token(channel, permissions, site).got().status, 0x27, f"a no to {permissions}")
+        equal(Token(channel, permissions, site).got().status, 0x27, f"right after a no to {permissions}")
+        if request:
+            equal(channel.call(*request)[0], 0x27, "the request that the token was for")
+        equal(person.asked(), 1, "prompts")
 
     def misses(prompt):
         device.client("Agent").ConfirmShown(prompt=prompt["identifier"])
@@ -127,14 +136,6 @@ def no_token_without_the_owner(device, service, person):
     wait_for(lambda: len(person.prompts) > 1, "the prompt")
     device.client("Agent").Cancel(prompt=person.prompts[-1]["identifier"])
     equal(waiting.got().status, 0x27, "wrong fingers, and no passcode")
-    person.answer = "cancel"
-    for permissions, site, request in ((MC, "other.example", (1, make_request("other.example"))), (CM, None, None)):
-        person.asked()
-        equal(Token(channel, permissions, site).got().status, 0x27, f"a no to {permissions}")
-        equal(Token(channel, permissions, site).got().status, 0x27, f"right after a no to {permissions}")
-        if request:
-            equal(channel.call(*request)[0], 0x27, "the request that the token was for")
-        equal(person.asked(), 1, "prompts")
 
 
 def a_cancel_takes_the_prompt_of_a_token():

@@ -65,7 +65,7 @@ def public_key(made):
 def libfido2_makes_passkeys_and_signs_in(device, service, person):
     """FD-5, FD-13, FD-14, FD-30, FD-35, FD-41."""
     client = LibFIDO2(service)
-    error, found = client.make(rk=client.TRUE, uv=client.TRUE)
+    error, found = client.make(rk=client.TRUE)
     equal(error, 0, "make")
     equal(client.library.fido_cred_flags(found) & 0x3D, PRESENT_AND_VERIFIED, "flags: neither BE nor BS")
     prompt = person.prompts[0]
