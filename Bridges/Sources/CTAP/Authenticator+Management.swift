@@ -23,7 +23,8 @@ extension Authenticator {
             var seen: Set<[UInt8]> = []
             let sites = try newestFirst().map(\.site).filter { seen.insert(Array($0.utf8)).inserted }
             return begin(
-                .sites, sites.enumerated().map { index, site in
+                .sites,
+                sites.enumerated().map { index, site in
                     .entries([
                         (3, .names([("id", .text(site))])), (4, .bytes(Self.hash(site))),
                         (5, index == 0 ? CBOR(sites.count) : nil),
@@ -34,7 +35,8 @@ extension Authenticator {
             let found = try newestFirst().filter { Self.hash($0.site) == site }
             guard !found.isEmpty else { throw .noCredentials }
             return begin(
-                .credentials, found.enumerated().map { index, credential in
+                .credentials,
+                found.enumerated().map { index, credential in
                     .entries([
                         (6, Self.user(credential, withNames: true)), (7, Self.descriptor(credential)),
                         (8, COSEKey.key(Array(credential.publicKey), algorithm: Fields.es256)),

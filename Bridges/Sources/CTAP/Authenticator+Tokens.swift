@@ -16,7 +16,9 @@ extension Authenticator {
         }
     }
 
-    /// Asks the owner for what the token will be good for. A token that was there before is over, also after a no.
+    /// Asks the owner for what the token will be good for.
+    ///
+    /// A token that was there before is over, also after a no.
     private mutating func issue(
         _ request: TokenRequest, _ channel: UInt32, _ clock: () -> Double
     ) throws(CTAPStatus) -> CBOR {
@@ -55,11 +57,13 @@ extension Authenticator {
         try token?.check(proof, of: clientDataHash, channel: channel, permission: permission)
     }
 
-    /// The judgement for one passkey; whatever token there was is over with it, so that it is good once.
+    /// The judgement for one passkey: whatever token there was is over with it, so that it is good once.
     ///
     /// - Parameters:
     ///   - isProven: Whether the request has proven that its client has the token.
     ///   - wish: What the owner is asked if the proof is not good any more.
+    ///   - now: The time.
+    /// - Returns: Where the judgement comes from.
     mutating func consent(isProven: Bool, _ wish: Wish, _ now: Double) -> Consent {
         defer { token = nil }
         if isProven, token?.isVerified(now) ?? false { return .held }

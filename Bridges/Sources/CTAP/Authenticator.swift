@@ -34,7 +34,7 @@ public struct Authenticator: Sendable {
 
     let device: any CredentialDevice
     let agreement = P256.KeyAgreement.PrivateKey()
-    /// The one that is good now. There is never a second one.
+    /// The only token that is good, if there is one.
     var token: AuthToken?
     /// What is told one by one.
     enum Several { case assertions, sites, credentials }
@@ -105,7 +105,8 @@ public struct Authenticator: Sendable {
         (
             4,
             .names([
-                ("alwaysUv", .boolean(true)), ("credMgmt", .boolean(true)), ("pinUvAuthToken", .boolean(true)), ("plat", .boolean(false)),
+                ("alwaysUv", .boolean(true)), ("credMgmt", .boolean(true)), ("pinUvAuthToken", .boolean(true)),
+                ("plat", .boolean(false)),
                 ("rk", .boolean(true)), ("up", .boolean(true)), ("uv", .boolean(true)),
             ])
         ),
@@ -214,8 +215,8 @@ public struct Authenticator: Sendable {
 
         let opened = try request.secret?.open(agreement)
         let wish: Wish = .signIn(site: request.site, accounts: Self.accounts(found))
-        let signed = try device.sign(consent(isProven: isProven, wish, now), found, withSecrets: opened != nil)
-         { _, secret throws(CTAPStatus) in
+        let signed = try device.sign(consent(isProven: isProven, wish, now), found, withSecrets: opened != nil) {
+            _, secret throws(CTAPStatus) in
             var extensions: CBOR?
             if let opened, let secret { extensions = .names([("hmac-secret", try opened.answer(secret))]) }
             return Self.message(request.site, request.clientDataHash, Flag.judged, [], extensions)
@@ -229,7 +230,9 @@ public struct Authenticator: Sendable {
         }
     }
 
-    /// Says that credentials are here, and no more: nothing is verified by it (FD-32). Only who has a token learns whose they are.
+    /// Says that credentials are here, and no more: nothing is verified by it (FD-32).
+    ///
+    /// Only who has a token learns whose they are.
     private func silent(_ credentials: [Credential], _ request: GetAssertion) throws(CTAPStatus) -> [CBOR] {
         let message = Self.message(request.site, request.clientDataHash, 0, [], nil)
         // A key that nobody else has seen, and nobody will.

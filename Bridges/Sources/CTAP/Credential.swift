@@ -94,7 +94,8 @@ public protocol CredentialDevice: Sendable {
     func release()
     /// Makes a key and, once the owner was judged, has it sign.
     func makeKey(
-        _ consent: Consent, _ message: @escaping @Sendable (_ publicKey: Data) throws(CTAPStatus) -> AuthenticatorMessage
+        _ consent: Consent,
+        _ message: @escaping @Sendable (_ publicKey: Data) throws(CTAPStatus) -> AuthenticatorMessage
     ) throws(CTAPStatus) -> NewKey
     /// Has each of the keys sign, once the owner was judged.
     ///

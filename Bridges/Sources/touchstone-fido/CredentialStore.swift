@@ -92,7 +92,8 @@ struct CredentialStore {
         try call { connection throws(DeviceError) in
             _ = try connection.call(
                 "Keychain.Update",
-                Change(query: Self.row(.credential, credential.id), attributes: ["v_Data": .bytes(value)]), Nothing.self)
+                Change(query: Self.row(.credential, credential.id), attributes: ["v_Data": .bytes(value)]), Nothing.self
+            )
         }
     }
 

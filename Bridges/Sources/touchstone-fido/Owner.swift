@@ -148,7 +148,7 @@ final class Owner: CredentialDevice {
         }.get()
     }
 
-    /// Runs what needs a judgement, with one of now, or once with the one that is kept.
+    /// Runs what needs a judgement: the owner is asked, or what was proven for a token is used once.
     private func judged<Value: Sendable>(
         _ consent: Consent, _ operation: @escaping @Sendable (Proof) throws(DeviceError) -> Value
     ) throws(CTAPStatus) -> Value {

@@ -6,7 +6,8 @@ import TouchstoneCBOR
 @testable import CTAP
 
 extension TokenClient {
-    func manage(_ number: Int, _ parameters: [Int: CBOR]? = nil, code: [UInt8]? = nil, command: UInt8 = 0x0A) -> [UInt8] {
+    func manage(_ number: Int, _ parameters: [Int: CBOR]? = nil, code: [UInt8]? = nil, command: UInt8 = 0x0A) -> [UInt8]
+    {
         let map = parameters.map { CBOR.map(Dictionary(uniqueKeysWithValues: $0.map { (CBOR($0.key), $0.value) })) }
         return [command]
             + CBOR.entries([
@@ -15,7 +16,9 @@ extension TokenClient {
             ]).encoded
     }
 
-    static func descriptor(_ id: [UInt8]) -> CBOR { .map([.text("id"): .bytes(id), .text("type"): .text("public-key")]) }
+    static func descriptor(_ id: [UInt8]) -> CBOR {
+        .map([.text("id"): .bytes(id), .text("type"): .text("public-key")])
+    }
 }
 
 private func hash(_ site: String) -> CBOR { .data(SHA256.hash(data: Data(site.utf8))) }
@@ -150,7 +153,9 @@ private func hash(_ site: String) -> CBOR { .data(SHA256.hash(data: Data(site.ut
         #expect(bench.answer(client.make("one.example")).status == 0x33)
     }
 
-    @Test("FD-57: what was begun ends with another command, another channel, its time and its token") func ended() throws {
+    @Test("FD-57: what was begun ends with another command, another channel, its time and its token") func ended()
+        throws
+    {
         var bench = bench()
         var client = TokenClient()
         #expect(try client.get(4, site: nil, &bench) == 0)

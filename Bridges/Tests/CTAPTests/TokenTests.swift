@@ -55,7 +55,8 @@ struct TokenClient {
         Requests.make(site: site, options: options, excluded: excluded, pin: code(), version: version.rawValue)
     }
 
-    func assertion(_ site: String = "example.com", allowed: [[UInt8]]? = nil, options: [String: Bool] = [:]) -> [UInt8] {
+    func assertion(_ site: String = "example.com", allowed: [[UInt8]]? = nil, options: [String: Bool] = [:]) -> [UInt8]
+    {
         Requests.get(site: site, allowed: allowed, options: options, pin: code(), version: version.rawValue)
     }
 }

@@ -1,8 +1,9 @@
-@testable import CTAP
 import CTAPHID
 import Crypto
 import Foundation
 import TouchstoneCBOR
+
+@testable import CTAP
 
 /// Approves everything, and signs nothing: what is tried is what comes from outside.
 private struct NobodysDevice: CredentialDevice {
@@ -31,7 +32,8 @@ private struct NobodysDevice: CredentialDevice {
         hold(credential.site.utf8.count <= 253 && credential.userID.count <= 64, "a credential that is too long")
     }
     func update(_ credential: Credential) throws(CTAPStatus) {
-        hold(kept.contains { $0.id == credential.id && $0.userID == credential.userID }, "another credential is changed")
+        hold(
+            kept.contains { $0.id == credential.id && $0.userID == credential.userID }, "another credential is changed")
     }
     func remove(_ credential: Credential) throws(CTAPStatus) {
         hold(kept.contains(credential), "another credential is removed")
