@@ -182,7 +182,7 @@ def fido2_token_finds_it(machine, owner):
     said = machine.run("fido2-token", "-L", user=OWNER).stdout
     check(said.startswith(f"{node}: vendor=0xf1d0, product=0x7053 ") and said.count("\n") == 1, said)
     said = machine.run("fido2-token", "-I", node, user=OWNER).stdout
-    for wanted in ("version strings: FIDO_2_0, FIDO_2_1", "extension strings: credProtect, hmac-secret", "maxmsgsiz: 7609", "cbor, nomsg"):
+    for wanted in ("version strings: FIDO_2_0, FIDO_2_1", "extension strings: credProtect, hmac-secret", "maxmsgsiz: 1800", "cbor, nomsg"):
         check(wanted in said, f"{wanted}: {said}")
     equal(set(re.search(r"options: (.*)", said)[1].split(", ")), {"rk", "up", "uv", "noplat", "alwaysUv", "credMgmt", "pinUvAuthToken"}, said)
     equal(owner.asked, 0, "nobody is asked")
