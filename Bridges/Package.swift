@@ -97,11 +97,15 @@ let package = Package(
 
         // the Secret Service of desktops
         library("BridgeBus", [bus]),
-        library("SecretServiceModel", [numbers, crypto, cryptoExtras]),
-        tests("SecretServiceModelTests", ["SecretServiceModel"]),
+        library("BridgeJSON"),
+        library("SecretServiceModel", ["BridgeJSON", numbers, crypto, cryptoExtras]),
+        tests("SecretServiceModelTests", ["BridgeJSON", "SecretServiceModel"]),
         tool(
             "touchstone-secret-service",
-            ["BridgeBus", "BridgeCore", "BridgeProcesses", "SecretServiceModel", wiping, device, arguments]),
+            [
+                "BridgeBus", "BridgeCore", "BridgeJSON", "BridgeProcesses", "SecretServiceModel", wiping, device,
+                arguments,
+            ]),
 
         // PKCS#11, by p11-kit
         library("P11RPC"),

@@ -1,5 +1,5 @@
 /// A program as a grant names it (BR-31).
-public struct GrantedProgram: Hashable, Sendable, Codable {
+public struct GrantedProgram: Hashable, Sendable, Decodable {
     /// The name of its grants' rows: one text for the other two.
     public var row: String
     /// Where its file is.

@@ -1,7 +1,8 @@
+internal import BridgeJSON
 public import Foundation
 
 /// What an item says about itself, without its secret (SS-20, SS-22).
-public struct ItemDescription: Hashable, Sendable, Codable {
+public struct ItemDescription: Hashable, Sendable, Decodable {
     /// The name of its collection.
     public var collection: String
     /// What it is found by.
@@ -77,9 +78,24 @@ public struct ItemDescription: Hashable, Sendable, Codable {
 
     /// What is kept.
     public var kept: Data {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        return (try? encoder.encode(self)) ?? Data()
+        var (json, texts) = (JSONObject(), JSONObject())
+        for (name, value) in attributes.sorted(by: { $0.key < $1.key }) { texts.add(name, value) }
+        json.add("attributes", texts)
+        json.add("collection", collection)
+        json.add("contentType", contentType)
+        json.add("created", created)
+        json.add("grantee", grantee.map(Self.object))
+        json.add("maker", maker)
+        json.add("modified", modified)
+        return json.data
+    }
+
+    private static func object(_ program: GrantedProgram) -> JSONObject {
+        var json = JSONObject()
+        json.add("digest", program.digest)
+        json.add("path", program.path)
+        json.add("row", program.row)
+        return json
     }
 
     /// Its schema, which older clients read as a property (SS-2).

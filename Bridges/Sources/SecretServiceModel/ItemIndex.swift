@@ -6,7 +6,12 @@ internal import Foundation
 /// A name and its value are kept as a keyed digest. The key is of this run alone. So locked items are still found, and their attributes
 /// cannot be read from it.
 public struct ItemIndex: Sendable {
-    private typealias Digest = Data
+    fileprivate typealias Digest = Data
+
+    /// Attributes as the index looks for them, so that they are digested once for several looks.
+    public struct Attributes: Sendable {
+        fileprivate let digests: [Digest]
+    }
 
     private struct Entry: Sendable {
         var collection: String
@@ -15,13 +20,21 @@ public struct ItemIndex: Sendable {
         var order: UInt64
     }
 
-    private let key = SymmetricKey(size: .bits256)
+    /// Has taken the key, and nothing else yet: every digest begins with a copy of it.
+    private let start = HMAC<SHA256>(key: SymmetricKey(size: .bits256))
     private var entries: [String: Entry] = [:]
     private var items: [Digest: Set<String>] = [:]
     private var next: UInt64 = 0
 
     /// An empty one.
     public init() {}
+
+    /// One without items, for which attributes that this one digested are good too.
+    public var emptied: ItemIndex {
+        var index = self
+        (index.entries, index.items, index.next) = ([:], [:], 0)
+        return index
+    }
 
     /// How many items it has.
     public var count: Int { entries.count }
@@ -39,9 +52,19 @@ public struct ItemIndex: Sendable {
     ///   - collection: Where it is.
     ///   - attributes: What it is found by.
     public mutating func put(_ item: String, in collection: String, _ attributes: [String: String]) {
+        put(item, in: collection, digested(attributes))
+    }
+
+    /// Adds an item as the newest, or changes its attributes.
+    ///
+    /// - Parameters:
+    ///   - item: Its name.
+    ///   - collection: Where it is.
+    ///   - attributes: As this index digested them.
+    public mutating func put(_ item: String, in collection: String, _ attributes: Attributes) {
         let order = entries[item]?.order
         remove(item)
-        let digests = Set(attributes.map { digest($0.key, $0.value) })
+        let digests = Set(attributes.digests)
         entries[item] = Entry(collection: collection, digests: digests, order: order ?? next)
         if order == nil { next += 1 }
         for digest in digests { items[digest, default: []].insert(item) }
@@ -65,7 +88,10 @@ public struct ItemIndex: Sendable {
     ///   - collection: Where to look; nil for everywhere.
     /// - Returns: Their names.
     public func search(_ attributes: [String: String], in collection: String? = nil) -> [String] {
-        let wanted = attributes.map { digest($0.key, $0.value) }
+        search(digested(attributes).digests, in: collection)
+    }
+
+    private func search(_ wanted: [Digest], in collection: String?) -> [String] {
         // The rarest first: what it has is all that is looked at.
         let sets = wanted.map { items[$0] ?? [] }
         let candidates: any Sequence<String> = sets.min { $0.count < $1.count } ?? Set(entries.keys)
@@ -85,13 +111,24 @@ public struct ItemIndex: Sendable {
     ///   - attributes: All that it has.
     ///   - collection: Where to look.
     /// - Returns: The newest such item; nil if there is no such item.
-    public func exactly(_ attributes: [String: String], in collection: String) -> String? {
-        search(attributes, in: collection).first { entries[$0]?.digests.count == attributes.count }
+    public func exactly(_ attributes: Attributes, in collection: String) -> String? {
+        search(attributes.digests, in: collection).first { entries[$0]?.digests.count == attributes.digests.count }
+    }
+
+    /// Attributes, for looks at this index.
+    ///
+    /// - Parameter attributes: Names and values.
+    /// - Returns: What only this index knows them by.
+    public func digested(_ attributes: [String: String]) -> Attributes {
+        Attributes(digests: attributes.map { digest($0.key, $0.value) })
     }
 
     private func digest(_ name: String, _ value: String) -> Digest {
-        var text = Data("\(name.utf8.count):\(name)".utf8)
-        text.append(contentsOf: value.utf8)
-        return Data(HMAC<SHA256>.authenticationCode(for: text, using: key))
+        var text = Array("\(name.utf8.count):".utf8)
+        text += name.utf8
+        text += value.utf8
+        var code = start
+        code.update(data: text)
+        return Data(code.finalize())
     }
 }

@@ -3,17 +3,15 @@ public import Foundation
 
 /// A secret as it is kept in the one row of its item (SS-20).
 ///
-/// The secret is sealed with AES-256-GCM under the key of its item. That key is sealed for the owner with HPKE. A copy of it can stand
-/// beside it, for the program that stored the secret.
+/// The secret is sealed with AES-256-GCM under the key of its item. That key is sealed for the owner by an ``OwnerKey/Sealer``. A copy of
+/// it can stand beside it, for the program that stored the secret.
 ///
-/// Its bytes are the version 1, how many bytes the copy has (0 or 32), the owner's public key (32), the encapsulated key (32), the sealed
-/// key (48), the copy, and the sealed secret: its nonce, itself and its tag.
+/// Its bytes are the version 2, how many bytes the copy has (0 or 32), the owner's public key (32), the encapsulated key (32), the sealed
+/// key (60), the copy, and the sealed secret. What is sealed is a nonce (12), itself and a tag (16).
 public struct SealedSecret: Sendable {
-    private static let version: UInt8 = 1
+    private static let version: UInt8 = 2
     private static let keyLength = 32
-    private static let sealedKeyLength = 48
-    private static let suite = HPKE.Ciphersuite.Curve25519_SHA256_ChachaPoly
-    private static let info = Data("touchstone secret service 1".utf8)
+    private static let sealedKeyLength = 12 + 32 + 16
 
     /// The key of the owner's that opens ``sealedKey``.
     public let owner: OwnerKey.Public
@@ -29,16 +27,14 @@ public struct SealedSecret: Sendable {
     ///   - secret: 0 bytes or more.
     ///   - key: The item's.
     ///   - item: Its name, with which the secret and the key are bound to it.
-    ///   - owner: Whose key opens it later.
+    ///   - sealer: Of the owner whose key opens it later.
     ///   - hasCopy: Whether a copy of the key stands beside it.
-    public init?(_ secret: Data, _ key: SymmetricKeyBytes, item: String, for owner: OwnerKey.Public, hasCopy: Bool) {
-        guard let recipient = try? Curve25519.KeyAgreement.PublicKey(rawRepresentation: owner.bytes),
-            var sender = try? HPKE.Sender(recipientKey: recipient, ciphersuite: Self.suite, info: Self.info),
-            let sealedKey = try? sender.seal(key.bytes, authenticating: Data(item.utf8)),
+    public init?(_ secret: Data, _ key: SymmetricKeyBytes, item: String, for sealer: OwnerKey.Sealer, hasCopy: Bool) {
+        guard let sealedKey = sealer.seal(key, item: item),
             let sealed = try? AES.GCM.seal(secret, using: key.key, authenticating: Data(item.utf8)).combined
         else { return nil }
-        self.owner = owner
-        encapsulated = sender.encapsulatedKey
+        owner = sealer.owner
+        encapsulated = sealer.encapsulated
         self.sealedKey = sealedKey
         copy = hasCopy ? key : nil
         self.secret = sealed
@@ -81,7 +77,10 @@ public struct SealedSecret: Sendable {
     /// What is kept.
     public var kept: Data {
         let copy = copy?.bytes ?? Data()
-        return Data([Self.version, UInt8(copy.count)]) + owner.bytes + encapsulated + sealedKey + copy + secret
+        var kept = Data(capacity: count + copy.count)
+        kept.append(contentsOf: [Self.version, UInt8(copy.count)])
+        for part in [owner.bytes, encapsulated, sealedKey, copy, secret] { kept.append(part) }
+        return kept
     }
 
     /// Opens the secret.
@@ -102,11 +101,6 @@ public struct SealedSecret: Sendable {
     ///   - item: The item's name.
     /// - Returns: The item's key; nil if it is of another item, or was altered.
     public func key(_ key: OwnerKey, item: String) -> SymmetricKeyBytes? {
-        guard
-            var recipient = try? HPKE.Recipient(
-                privateKey: key.key, ciphersuite: Self.suite, info: Self.info, encapsulatedKey: encapsulated),
-            let bytes = try? recipient.open(sealedKey, authenticating: Data(item.utf8))
-        else { return nil }
-        return SymmetricKeyBytes(bytes)
+        key.open(sealedKey, encapsulated: encapsulated, item: item)
     }
 }

@@ -72,8 +72,11 @@ public enum SecretPath: Hashable, Sendable {
 
     /// A new name, that nobody can guess: 26 characters of base32.
     public static func newName() -> String {
-        let letters = Array("abcdefghijklmnopqrstuvwxyz234567")
+        let letters = Array("abcdefghijklmnopqrstuvwxyz234567".utf8)
         var generator = SystemRandomNumberGenerator()
-        return String((0..<26).map { _ in letters[Int.random(in: 0..<32, using: &generator)] })
+        // The generator is the system's, which is asked once for twelve letters.
+        let random = (0..<3).map { _ in generator.next() }
+        return String(
+            decoding: (0..<26).map { letters[Int(random[$0 / 12] >> (5 * UInt64($0 % 12)) & 31)] }, as: UTF8.self)
     }
 }

@@ -1,4 +1,5 @@
 import BridgeCore
+import BridgeJSON
 import Dispatch
 import Foundation
 import SecretServiceModel
@@ -32,9 +33,38 @@ final class SecretKeychain: Sendable {
         var options: AskingOptions?
     }
 
-    private struct Change: Encodable {
+    /// What is asked for with each store, so that it is written without an encoder.
+    private struct Change {
         var query: Dictionary?
         var attributes: Dictionary
+
+        var json: Data {
+            var json = JSONObject()
+            json.add("query", query.map(Self.object))
+            json.add("attributes", Self.object(attributes))
+            return json.data
+        }
+
+        private static func object(_ dictionary: Dictionary) -> JSONObject {
+            var json = JSONObject()
+            for (name, value) in dictionary {
+                var member = JSONObject()
+                member.add("string", value.string)
+                member.add("data", base64: value.data)
+                member.add("number", value.number)
+                member.add("boolean", value.boolean)
+                member.add("accessControl", value.accessControl.map(object))
+                json.add(name, member)
+            }
+            return json
+        }
+
+        private static func object(_ control: KeychainValue.Control) -> JSONObject {
+            var json = JSONObject()
+            json.add("protection", control.protection)
+            json.add("flags", control.flags)
+            return json
+        }
     }
 
     private struct Found: Decodable {
@@ -45,8 +75,6 @@ final class SecretKeychain: Sendable {
 
         var items: [Item]
     }
-
-    private struct Added: Decodable {}
 
     /// An item, without its secret.
     struct Item: Sendable {
@@ -83,12 +111,19 @@ final class SecretKeychain: Sendable {
         var grants: [String: Set<String>] = [:]
     }
 
+    /// For whom new items are sealed.
+    private struct Owner {
+        /// nil until it was read or made.
+        var key: OwnerKey.Public?
+        /// Of this unlocked period.
+        var sealer: OwnerKey.Sealer?
+    }
+
     let device: Device
     private let queue = DispatchQueue(label: "keychain")
     /// The connection, and when it was last used.
     private let connection = Mutex<(DeviceConnection, ContinuousClock.Instant)?>(nil)
-    /// For which new items are sealed; nil until it was read or made.
-    private let ownerKey = Mutex<OwnerKey.Public?>(nil)
+    private let owner = Mutex(Owner())
     /// touchstoned closes a connection on which nothing was asked for a minute, as after the first reading.
     ///
     /// The first call after that would fail.
@@ -112,7 +147,7 @@ final class SecretKeychain: Sendable {
                 guard let key = row["acct"]?.string.flatMap(OwnerKey.Public.init(name:)) else { continue }
                 if try Self.isThere(device, key) { owner = key }
             }
-            self.ownerKey.withLock { [owner] in $0 = owner }
+            self.owner.withLock { [owner] in $0 = Owner(key: owner) }
             for row in try Self.rows(named, Service.alias) {
                 guard let name = row["acct"]?.string, let collection = row["labl"]?.string else { continue }
                 contents.aliases[name] = collection
@@ -265,19 +300,29 @@ final class SecretKeychain: Sendable {
     func seal(
         _ secret: Data, _ key: SymmetricKeyBytes, of item: Item
     ) async throws(BridgeFailure) -> SealedSecret {
-        let owner =
-            if let known = ownerKey.withLock({ $0 }) { known } else { try await newOwnerKey() }
+        let sealer =
+            if let known = owner.withLock({ $0.sealer }) { known } else { try await newSealer() }
         let hasCopy = item.description.grantee != nil
-        guard let sealed = SealedSecret(secret, key, item: item.name, for: owner, hasCopy: hasCopy) else {
+        guard let sealed = SealedSecret(secret, key, item: item.name, for: sealer, hasCopy: hasCopy) else {
             throw .invalid
         }
         return sealed
     }
 
+    private func newSealer() async throws(BridgeFailure) -> OwnerKey.Sealer {
+        let key = if let known = owner.withLock({ $0.key }) { known } else { try await newOwnerKey() }
+        guard let sealer = OwnerKey.Sealer(for: key) else { throw .invalid }
+        owner.withLock { if $0.key == key { $0.sealer = sealer } }
+        return sealer
+    }
+
+    /// Seals nothing more with what can open what was sealed until now: the device is locked.
+    func forgetSealer() { owner.withLock { $0.sealer = nil } }
+
     private func newOwnerKey() async throws(BridgeFailure) -> OwnerKey.Public {
         try await perform { device throws(DeviceError) in
             // Another call may have been quicker.
-            if let known = self.ownerKey.withLock({ $0 }) { return known }
+            if let known = self.owner.withLock({ $0.key }) { return known }
             let key = OwnerKey()
             try Self.add(
                 device, Service.ownerKey, key.publicKey.name, key.bytes,
@@ -287,7 +332,7 @@ final class SecretKeychain: Sendable {
                 ])
             // After the key itself: what nobody can open is sealed for nobody.
             try Self.add(device, Service.owner, key.publicKey.name, Data())
-            self.ownerKey.withLock { $0 = key.publicKey }
+            self.owner.withLock { $0 = Owner(key: key.publicKey) }
             return key.publicKey
         }
     }
@@ -308,9 +353,8 @@ final class SecretKeychain: Sendable {
                 "labl": .text(item.label), "gena": .bytes(item.description.kept),
             ]
             attributes["v_Data"] = sealed.map { .bytes($0.kept) }
-            _ = try device.call(
-                "Keychain.Update", Change(query: Self.row(Service.value, item.name), attributes: attributes),
-                Nothing.self)
+            let change = Change(query: Self.row(Service.value, item.name), attributes: attributes)
+            _ = try device.call("io.touchstone.Keychain.Update", change.json)
         }
     }
 
@@ -357,9 +401,8 @@ final class SecretKeychain: Sendable {
     func changeCollection(_ name: String, label: String) async throws(BridgeFailure) {
         try await perform { device throws(DeviceError) in
             do throws(DeviceError) {
-                _ = try device.call(
-                    "Keychain.Update",
-                    Change(query: Self.row(Service.collection, name), attributes: ["labl": .text(label)]), Nothing.self)
+                let change = Change(query: Self.row(Service.collection, name), attributes: ["labl": .text(label)])
+                _ = try device.call("io.touchstone.Keychain.Update", change.json)
             } catch {
                 guard BridgeFailure(error) == .gone else { throw error }
                 try Self.add(device, Service.collection, name, Data(), ["labl": .text(label)])
@@ -393,7 +436,7 @@ final class SecretKeychain: Sendable {
         var attributes = row(service, account).merging(more) { $1 }
         if attributes["accc"] == nil { attributes["pdmn"] = .text("aku") }
         attributes["v_Data"] = .bytes(data)
-        _ = try device.call("Keychain.Add", Change(attributes: attributes), Added.self)
+        _ = try device.call("io.touchstone.Keychain.Add", Change(attributes: attributes).json)
     }
 
     /// What is gone already is no error.

@@ -184,35 +184,38 @@ extension SecretService {
             name: SecretPath.newName(), label: label, description: description, created: Self.now, modified: Self.now)
         if collection == Self.session { return try keep(new, given.secret, replaces: replaces, client) }
         try await open(for: client)
+        let digested = index.digested(attributes)
         var stranger: String?
-        if replaces, let name = index.exactly(attributes, in: collection), !isGranted(name, client) {
+        if replaces, let name = index.exactly(digested, in: collection), !isGranted(name, client) {
             // Somebody else's: the owner is asked before anything waits for this.
             _ = try await keysInTime(of: [name], client, .store)
             stranger = name
         }
         return try await inTurn { () async throws(Refusal) in
             guard isOpen else { throw .isLocked }
-            if replaces, let name = index.exactly(attributes, in: collection), name != stranger {
+            if replaces, let name = index.exactly(digested, in: collection), name != stranger {
                 try await replace(name, label: label, given, client)
                 return name
             }
             guard collections[collection] != nil else { throw .noSuchObject }
             guard index.count < ItemDescription.Limits.items else { throw .limitsExceeded }
-            try await add(new, given.secret, client)
+            try await add(new, digested, given.secret, client)
             // It comes in the other's place, under a key that nobody was granted before, and tells nothing of the old secret.
             if let stranger, index.collection(of: stranger) == collection { try await remove(stranger) }
             return new.name
         }
     }
 
-    func add(_ item: SecretKeychain.Item, _ secret: Data, _ client: BusClient) async throws(Refusal) {
+    func add(
+        _ item: SecretKeychain.Item, _ digested: ItemIndex.Attributes, _ secret: Data, _ client: BusClient
+    ) async throws(Refusal) {
         let key = SymmetricKeyBytes()
         let sealed: SealedSecret
         do throws(BridgeFailure) {
             sealed = try await keychain.seal(secret, key, of: item)
             try await keychain.add(item, sealed)
         } catch { throw Refusal(error) }
-        index.put(item.name, in: item.description.collection, item.description.attributes)
+        index.put(item.name, in: item.description.collection, digested)
         if isOpen {
             items[item.name] = item
             recent.put(sealed, of: item.name)

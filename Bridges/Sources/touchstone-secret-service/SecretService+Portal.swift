@@ -145,7 +145,7 @@ extension SecretService {
                         contentType: "application/octet-stream", maker: program, grantee: client.grantee.program),
                     created: Self.now, modified: Self.now)
                 let secret = SymmetricKeyBytes().bytes + SymmetricKeyBytes().bytes
-                try await add(item, secret, client)
+                try await add(item, index.digested(item.description.attributes), secret, client)
                 return (item.name, secret)
             }
         } catch {

@@ -162,6 +162,7 @@ actor SecretService {
         if new == .away { keychain.disconnect() }
         if new.isLocked || isOther {
             loadNumber += 1
+            keychain.forgetSealer()
             if isOpen {
                 isOpen = false
                 items = items.filter { sessionItems[$0.key] != nil }
@@ -198,7 +199,8 @@ actor SecretService {
     }
 
     private func fill(_ contents: SecretKeychain.Contents) {
-        var filled = ItemIndex()
+        // Calls that wait have digested their attributes already.
+        var filled = index.emptied
         for item in contents.items.sorted(by: { $0.created < $1.created }) {
             filled.put(item.name, in: item.description.collection, item.description.attributes)
             items[item.name] = item
