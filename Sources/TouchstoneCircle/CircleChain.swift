@@ -43,6 +43,14 @@ package struct CircleChain: Sendable {
     package var head: Data { links[links.count - 1].hash }
     package var epoch: UInt32 { UInt32(epochs.count - 1) }
 
+    /// The keys of a member, or of one that was removed.
+    package func identity(of member: MemberID) -> MemberIdentity? {
+        members[member]?.identity ?? removed[member]?.identity
+    }
+
+    /// The hash of a link's number; nil for one that is not there.
+    package func hash(of link: UInt32) -> Data? { Int(link) < links.count ? links[Int(link)].hash : nil }
+
     /// Reads a whole chain.
     package init(_ links: [Data]) throws(ChainError) {
         guard let first = links.first else { throw .malformed }

@@ -19,7 +19,7 @@ package struct CircleLink: Hashable, Sendable {
         case epoch(EpochStart)
     }
 
-    let number: UInt32
+    package let number: UInt32
     let previous: Data
     let signer: MemberID
     let change: Change
@@ -73,6 +73,11 @@ package struct CircleLink: Hashable, Sendable {
         signed = writer.bytes
         hash = Purpose.link.hash(signed)
         signature = try sign(Purpose.link.text + signed)
+    }
+
+    /// Whether its signer leaves the circle by it.
+    package func isLeaving(_ member: MemberID) -> Bool {
+        if case .remove(member, _, nil) = change { true } else { false }
     }
 
     func isSigned(by member: MemberIdentity) -> Bool {

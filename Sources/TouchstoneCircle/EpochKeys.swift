@@ -154,13 +154,14 @@ package struct EpochKeys: Sendable {
     ///   - primaryKey: The values of the primary key, as the keychain writes them for its tag.
     /// - Returns: The name, which tells nothing to who has no key.
     package func recordName(itemClass: String, primaryKey: Data) -> RecordName {
-        var writer = ByteWriter()
-        writer.add(Data(itemClass.utf8), length: UInt8.self)
-        writer.add(primaryKey)
-        return RecordName(
-            bytes: Data(
-                HMAC<SHA256>.authenticationCode(for: writer.bytes, using: keys[0].derived(.name))))
+        RecordName(itemClass: itemClass, primaryKey: primaryKey, key: nameKey)
     }
+
+    /// What names are made with, in all epochs; it opens nothing.
+    package var nameKey: SymmetricKey { keys[0].derived(.name) }
+
+    /// As many as there are epochs.
+    package var count: Int { keys.count }
 }
 
 /// The newest epoch's key was not sealed to this member, or its signer gave this member another key than the others.
@@ -170,8 +171,36 @@ package struct UnusableEpoch: Error, Hashable {
 
 /// A keyed tag of an item's class and primary key: 32 bytes.
 package struct RecordName: Hashable, Sendable {
-    static let length = 32
+    package static let length = 32
     package let bytes: Data
 
-    init(bytes: Data) { self.bytes = bytes }
+    package init(bytes: Data) { self.bytes = bytes }
+
+    init(itemClass: String, primaryKey: Data, key: SymmetricKey) {
+        var writer = ByteWriter()
+        writer.add(Data(itemClass.utf8), length: UInt8.self)
+        writer.add(primaryKey)
+        bytes = Data(HMAC<SHA256>.authenticationCode(for: writer.bytes, using: key))
+    }
+}
+
+/// The keys of a circle that open nothing: what names and sums are made with.
+package struct TagKeys: Sendable {
+    private let names: SymmetricKey
+    /// By epoch.
+    private let sums: [SymmetricKey]
+
+    /// Keys of 32 bytes each.
+    package init(names: Data, sums: [Data]) {
+        self.names = SymmetricKey(data: names)
+        self.sums = sums.map { SymmetricKey(data: $0) }
+    }
+
+    /// The key of the sums of an epoch's heads; nil for an epoch that is not known.
+    package func sum(of epoch: UInt32) -> SymmetricKey? { Int(epoch) < sums.count ? sums[Int(epoch)] : nil }
+
+    /// The name of an item's records, as ``EpochKeys/recordName(itemClass:primaryKey:)`` gives it.
+    package func name(itemClass: String, primaryKey: Data) -> RecordName {
+        RecordName(itemClass: itemClass, primaryKey: primaryKey, key: names)
+    }
 }

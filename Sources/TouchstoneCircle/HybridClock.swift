@@ -22,8 +22,9 @@ package struct ClockTime: Hashable, Comparable, Sendable {
         milliseconds > Self.longestAhead && milliseconds - Self.longestAhead > now
     }
 
-    var bits: UInt64 { milliseconds << 16 | UInt64(count) }
-    init(bits: UInt64) { self.init(milliseconds: bits >> 16, count: UInt16(truncatingIfNeeded: bits)) }
+    /// Milliseconds × 2¹⁶ + count.
+    package var bits: UInt64 { milliseconds << 16 | UInt64(count) }
+    package init(bits: UInt64) { self.init(milliseconds: bits >> 16, count: UInt16(truncatingIfNeeded: bits)) }
 }
 
 /// Gives each write of a device a time after everything that the device had seen.

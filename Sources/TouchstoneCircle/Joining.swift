@@ -120,6 +120,9 @@ package struct Applicant: Sendable {
         return (number, digits)
     }
 
+    /// What this device shows, once it has answered a challenge.
+    package var digits: JoinDigits? { challenge.flatMap { JoinDigits(application, $0, number: number) } }
+
     /// Whether this is the circle whose digits the owner compared, and this device's place in it is by the approver of these digits.
     package func isJoined(to chain: CircleChain) -> Bool {
         guard let challenge, chain.circle == challenge.circle, chain.members[application.identity.id] != nil else {

@@ -9,7 +9,7 @@ extension Ledger {
         sumKeys[epoch] = sumKey
         let link = membership.linkHashes.count - 1
         var head = MemberHead(
-            member: me, sequence: (heads[me]?.sequence ?? 0) + 1, counter: counter,
+            member: me, sequence: max(heads[me]?.sequence ?? 0, firstSequence) + 1, counter: counter,
             time: max(now, heads[me]?.time ?? 0), epoch: epoch, link: UInt32(link),
             linkHash: membership.linkHashes[link], sum: RecordSum(),
             seen: seen.filter { membership.members.contains($0.key) }, stable: stable(now: now))

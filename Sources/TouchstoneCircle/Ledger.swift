@@ -51,10 +51,12 @@ package struct Ledger: Sendable {
     /// Names of which something may be forgotten: with a tombstone, or several versions.
     var crowded: Set<RecordName> = []
     /// What the keychain shows, as far as it was told.
-    private var shown: [RecordName: RecordVersion] = [:]
+    var shown: [RecordName: RecordVersion] = [:]
     var touched: Set<RecordName> = []
     /// When another member was last heard, by this device's clock; nil before the first time.
-    var lastContact: UInt64?
+    package internal(set) var lastContact: UInt64?
+    /// Heads of this member have greater numbers.
+    var firstSequence: UInt64 = 0
 
     package enum Fault: String, Hashable, Sendable {
         /// What the newest head covers has not all come.
@@ -93,7 +95,9 @@ package struct Ledger: Sendable {
         write(name, isTombstone: isTombstone, clock: clock.tick(now: now))
     }
 
-    private mutating func write(_ name: RecordName, isTombstone: Bool, clock: ClockTime) -> RecordVersion {
+    /// The same of something that was written before this device came into the circle: its own time counts, so that it takes the place of nothing
+    /// newer.
+    package mutating func write(_ name: RecordName, isTombstone: Bool, clock: ClockTime) -> RecordVersion {
         counter += 1
         let version = RecordVersion(
             name: name, member: me, counter: counter, clock: clock, isTombstone: isTombstone)
@@ -136,12 +140,12 @@ package struct Ledger: Sendable {
             faults[version.member] = .clock
             return .waiting
         }
-        if version.counter <= seen[version.member] ?? 0 { return .repeated }
+        if version.member != me, version.counter <= seen[version.member] ?? 0 { return .repeated }
         clock.see(version.clock)
         insert(version)
         if version.member == me {
-            // Restored from a copy: what the store has of this device is newer.
-            counter = version.counter
+            // Restored from a copy: what the store has of this device is what it does not know any more.
+            counter = max(counter, version.counter)
             seen[me] = counter
         }
         unchecked.insert(version.member)
@@ -262,7 +266,7 @@ package struct Ledger: Sendable {
 
     // MARK: keeping
 
-    private mutating func insert(_ version: RecordVersion) {
+    mutating func insert(_ version: RecordVersion) {
         versions[version.name, default: []].append(version)
         names[version.member, default: [:]][version.counter] = version.name
         touched.insert(version.name)

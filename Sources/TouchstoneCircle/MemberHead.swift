@@ -33,7 +33,8 @@ package struct MemberHead: Hashable, Sendable {
         return written + (try sign(Purpose.head.text + written))
     }
 
-    private var written: Data {
+    /// All that is signed.
+    package var written: Data {
         var writer = ByteWriter()
         writer.add(Self.version)
         writer.add(member.bytes)
@@ -66,7 +67,8 @@ package struct MemberHead: Hashable, Sendable {
         else { return nil }
     }
 
-    private init(unsigned bytes: Data) throws(MalformedBytes) {
+    /// Reads a head that nobody has signed yet.
+    package init(unsigned bytes: Data) throws(MalformedBytes) {
         var reader = ByteReader(bytes)
         guard try reader.integer(UInt8.self) == Self.version else { throw .init() }
         member = MemberID(bytes: try reader.bytes(MemberID.length))

@@ -37,20 +37,24 @@ package struct RecordHeader: Hashable, Sendable {
 
 /// What is sealed in a record.
 package enum RecordContent: Hashable, Sendable {
-    /// Attributes as the keychain writes them, the binding of the item's row at its writer, and the key of the secret, 32 bytes.
-    case item(attributes: Data, binding: Data, key: Data)
+    /// The number of the protection class, the access group, the attributes as the keychain writes them, the binding of the item's row at its
+    /// writer, and the key of the secret, 32 bytes.
+    case item(protection: UInt8, accessGroup: Data, attributes: Data, binding: Data, key: Data)
     case tombstone
 
     static let keyBytes = 32
     /// Of the attributes: those that an item can have, and room.
     static let maximumAttributes = 1 << 20
     static let maximumBinding = 256
+    static let maximumGroup = 1 << 16 - 1
 
     fileprivate func written(paddedTo count: (Int) -> Int) -> Data {
         var writer = ByteWriter()
         switch self {
-        case .item(let attributes, let binding, let key):
+        case .item(let protection, let accessGroup, let attributes, let binding, let key):
             writer.add(UInt8(1))
+            writer.add(protection)
+            writer.add(accessGroup, length: UInt16.self)
             writer.add(attributes, length: UInt32.self)
             writer.add(binding, length: UInt16.self)
             writer.add(key)
@@ -66,6 +70,8 @@ package enum RecordContent: Hashable, Sendable {
         case 0: self = .tombstone
         case 1:
             self = .item(
+                protection: try reader.integer(UInt8.self),
+                accessGroup: try reader.list(UInt16.self, maximum: Self.maximumGroup),
                 attributes: try reader.list(UInt32.self, maximum: Self.maximumAttributes),
                 binding: try reader.list(UInt16.self, maximum: Self.maximumBinding),
                 key: try reader.bytes(Self.keyBytes))

@@ -62,6 +62,12 @@ package struct Enclave {
     var sensor: SensorState
     /// One at a time; ends with the lock.
     var backup: BackupSession?
+    /// The circle as it was opened last; whether it still is the state's is looked at each time.
+    let openedCircle = OpenedCircle()
+    /// This device asks to join a circle.
+    var applicant: CircleApplicant?
+    /// What was answered to devices that ask to join this one's circle.
+    var challenges = JoinChallenges()
     var guardedItems = GuardedItems()
     /// Those given out and not yet used.
     var nonces = Nonces()

@@ -18,6 +18,7 @@ struct SealedRecordTests {
     }
 
     private let item = RecordContent.item(
+        protection: 6, accessGroup: Data("group".utf8),
         attributes: Data("attributes".utf8), binding: Data("genp0123".utf8), key: Data(repeating: 5, count: 32))
 
     private func header(_ counter: UInt64 = 1, of member: TestMember? = nil, account: String = "a") -> RecordHeader {
@@ -53,7 +54,8 @@ struct SealedRecordTests {
         }
         let gone = try record(header(), .tombstone, secret: Data())
         #expect(gone.bytes.count == 256)
-        let small = RecordContent.item(attributes: Data(), binding: Data(), key: Data(count: 32))
+        let small = RecordContent.item(
+            protection: 6, accessGroup: Data(), attributes: Data(), binding: Data(), key: Data(count: 32))
         let tiny = try record(header(), small, secret: Data())
         #expect(tiny.bytes.count == 256)
     }
