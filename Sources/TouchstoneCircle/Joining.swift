@@ -120,8 +120,8 @@ package struct Applicant: Sendable {
         return (number, digits)
     }
 
-    /// What this device shows, once it has answered a challenge.
-    package var digits: JoinDigits? { challenge.flatMap { JoinDigits(application, $0, number: number) } }
+    /// What the owner's passcode is sealed for; nil before there was a challenge.
+    package var digest: String? { challenge.map { JoinDigits.digest(application, $0, number: number) } }
 
     /// Whether this is the circle whose digits the owner compared, and this device's place in it is by the approver of these digits.
     package func isJoined(to chain: CircleChain) -> Bool {

@@ -39,10 +39,10 @@ package struct SealedPasscode: Hashable, Sendable {
         case foundCircle(name: String)
         /// To let a device into the circle: 64 hexadecimal digits of the whole change.
         case approveDevice(digest: String)
-        /// To join the circle whose member shows these six digits.
-        case joinCircle(digits: String)
-        /// To remove a member from the circle: 64 hexadecimal digits.
-        case removeDevice(member: String)
+        /// To join a circle: 64 hexadecimal digits of the same.
+        case joinCircle(digest: String)
+        /// To remove a member from the circle: 64 hexadecimal digits, and the name that it has there.
+        case removeDevice(member: String, name: String)
     }
 
     /// What is authenticated with the ciphertext.
@@ -61,8 +61,8 @@ package struct SealedPasscode: Hashable, Sendable {
             case .acceptItems(let look): "accept items \(look)"
             case .foundCircle(let name): "found circle \(name)"
             case .approveDevice(let digest): "approve device \(digest)"
-            case .joinCircle(let digits): "join circle \(digits)"
-            case .removeDevice(let member): "remove device \(member)"
+            case .joinCircle(let digest): "join circle \(digest)"
+            case .removeDevice(let member, let name): "remove device \(member) \(name)"
             }
         return nonce + Data(words.utf8)
     }

@@ -9,16 +9,16 @@ import TouchstoneMemory
 package enum CircleChange: Sendable {
     case found(name: String)
     case approve(JoinApplication, JoinChallenge, number: Data)
-    case join(links: [Data], digits: String)
-    case remove(MemberID, lastCounter: UInt64)
+    case join(links: [Data], digest: String)
+    case remove(MemberID, name: String, lastCounter: UInt64)
 
     var purpose: SealedPasscode.Purpose {
         switch self {
         case .found(let name): .foundCircle(name: name)
         case .approve(let application, let challenge, let number):
             .approveDevice(digest: JoinDigits.digest(application, challenge, number: number))
-        case .join(_, let digits): .joinCircle(digits: digits)
-        case .remove(let member, _): .removeDevice(member: member.description)
+        case .join(_, let digest): .joinCircle(digest: digest)
+        case .remove(let member, let name, _): .removeDevice(member: member.description, name: name)
         }
     }
 
@@ -43,7 +43,7 @@ extension Enclave {
 
     package enum CircleReason: String, CaseIterable, Sendable {
         case noCircle, inCircle, invalidName, invalidApplication, invalidChallenge, invalidReveal, invalidLink
-        case noApplication, noChallenge, otherChallenge, noMember, removed, full, forked, passcodeNotSet, locked
+        case noApplication, noChallenge, otherChallenge, noMember, removed, full, tooOften, forked, passcodeNotSet, locked
     }
 
     /// What may be known of the circle.
@@ -109,7 +109,7 @@ extension Enclave {
     mutating func leaveCircle() {
         state.circle = nil
         applicant = nil
-        challenges = JoinChallenges()
+        openChallenge = nil
     }
 
     private func checkCanChangeCircle() throws(CircleRefused) {
@@ -129,8 +129,10 @@ extension Enclave {
 
     /// The same for an application that was revealed.
     package func checkApproving(_ application: Data, reveal: Data) throws(CircleRefused) -> CircleChange {
-        let (application, challenge, _) = try compare(application, reveal: reveal)
         try checkCanChangeCircle()
+        let application = try applied(application)
+        guard let challenge = openChallenge, challenge.application == application.hash else { throw .init(.noChallenge) }
+        guard JoinDigits(application, challenge, number: reveal) != nil else { throw .init(.invalidReveal) }
         return .approve(application, challenge, number: reveal)
     }
 
@@ -138,15 +140,18 @@ extension Enclave {
     package func checkJoining(_ links: [Data]) throws(CircleRefused) -> CircleChange {
         try checkCanChangeCircle()
         guard state.circle == nil else { throw .init(.inCircle) }
-        guard let applicant, let digits = applicant.applicant.digits else { throw .init(.noApplication) }
+        guard let applicant, let digest = applicant.applicant.digest else { throw .init(.noApplication) }
         _ = try joined(links, applicant)
-        return .join(links: links, digits: digits.description)
+        return .join(links: links, digest: digest)
     }
 
-    package func checkRemoving(_ member: MemberID, lastCounter: UInt64) throws(CircleRefused) -> CircleChange {
+    /// The same for a member of this name, of which everything up to `lastCounter` counts.
+    package func checkRemoving(
+        _ member: MemberID, named name: String, lastCounter: UInt64
+    ) throws(CircleRefused) -> CircleChange {
         try checkCanChangeCircle()
-        guard try circleAccess().chain.members[member] != nil else { throw .init(.noMember) }
-        return .remove(member, lastCounter: lastCounter)
+        guard try circleAccess().chain.members[member]?.name == name else { throw .init(.noMember) }
+        return .remove(member, name: name, lastCounter: lastCounter)
     }
 
     /// Takes the passcode that was sealed for exactly this change (DEC-461).
@@ -194,12 +199,13 @@ extension Enclave {
             let link = try access.chain.adding(
                 application.identity, named: application.name, by: access.me, keys: epochs, sign: access.keys.sign)
             state.circle?.proposed = link.bytes
-        case .join(let links, let digits):
-            guard case .join(_, digits) = try checkJoining(links), let applicant else {
+            openChallenge = nil
+        case .join(let links, let digest):
+            guard case .join(_, digest) = try checkJoining(links), let applicant else {
                 throw CircleRefused(.otherChallenge)
             }
             try enter(applicant.keys, joined(links, applicant))
-        case .remove(let member, let lastCounter): try remove(member, lastCounter)
+        case .remove(let member, _, let lastCounter): try remove(member, lastCounter)
         }
     }
 
@@ -237,15 +243,23 @@ extension Enclave {
         return applicant.application.bytes
     }
 
-    /// Answers an application of another device's.
+    /// Answers an application of another device's; the newest answer alone is good.
     package mutating func challenge(_ application: Data) throws(CircleRefused) -> Data {
         let application = try applied(application)
-        if let known = challenges.of(application) { return known.bytes }
+        if let openChallenge, openChallenge.application == application.hash { return openChallenge.bytes }
         let access = try circleAccess()
+        try countNumber()
         let challenge = JoinChallenge(
             to: application, circle: access.chain.circle, approver: access.me, number: random.bytes(count: 32))
-        challenges.add(challenge)
+        openChallenge = challenge
         return challenge.bytes
+    }
+
+    /// Counts a number that was said for others' digits: whoever had many could search among them (DEC-460).
+    private mutating func countNumber() throws(CircleRefused) {
+        let count = state.joinNumbers ?? 0
+        guard count < Limits.joinNumbers else { throw .init(.tooOften) }
+        state.joinNumbers = count + 1
     }
 
     private func applied(_ bytes: Data) throws(CircleRefused) -> JoinApplication {
@@ -259,27 +273,17 @@ extension Enclave {
     }
 
     /// Says this device's number, once, to the first challenge.
-    package mutating func reveal(to challenge: Data) throws(CircleRefused) -> (number: Data, digits: String) {
+    package mutating func reveal(to challenge: Data) throws(CircleRefused) -> Data {
         guard !isLocked else { throw .init(.locked) }
         guard var applicant else { throw .init(.noApplication) }
         guard let challenge = try? JoinChallenge(challenge),
             challenge.application == applicant.applicant.application.hash
         else { throw .init(.invalidChallenge) }
-        guard let (number, digits) = applicant.applicant.reveal(to: challenge) else {
-            throw .init(.otherChallenge)
-        }
+        let isFirst = applicant.applicant.challenge == nil
+        guard let (number, _) = applicant.applicant.reveal(to: challenge) else { throw .init(.otherChallenge) }
+        if isFirst { try countNumber() }
         self.applicant = applicant
-        return (number, digits.description)
-    }
-
-    /// What the owner compares before approving.
-    package func compare(
-        _ application: Data, reveal: Data
-    ) throws(CircleRefused) -> (JoinApplication, JoinChallenge, digits: String) {
-        let application = try applied(application)
-        guard let challenge = challenges.of(application) else { throw .init(.noChallenge) }
-        guard let digits = JoinDigits(application, challenge, number: reveal) else { throw .init(.invalidReveal) }
-        return (application, challenge, digits.description)
+        return number
     }
 
     private func joined(_ links: [Data], _ applicant: CircleApplicant) throws(CircleRefused) -> CircleChain {

@@ -246,6 +246,7 @@ extension Enclave {
         // EV-27: lockout ends with the right passcode.
         state.passcodeFailures = 0
         state.biometryFailures = 0
+        state.joinNumbers = nil
         sensor.resume()
         passcodeGuesses.wasRight()
         screenLock.passcodeGiven(now: now)

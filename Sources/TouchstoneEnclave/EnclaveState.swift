@@ -114,6 +114,8 @@ struct EnclaveState: Codable, Equatable {
     var areKeysHeld: Bool?
     /// The circle of devices that this one is in; absent: none.
     var circle: Circle?
+    /// How many numbers were said to devices that join, since the passcode was given last; absent: none.
+    var joinNumbers: Int?
     /// Where the log ended when this was written; absent in a file that is older than the log.
     var log: KeptLog?
 }

@@ -77,20 +77,3 @@ struct CircleApplicant: Sendable {
     var keys: CircleKeys
     var applicant: Applicant
 }
-
-/// The answers to devices that ask to join: one for each application, so that nobody gets many numbers to search among (DEC-460).
-struct JoinChallenges {
-    /// The oldest goes.
-    private static let maximum = 16
-
-    private var all: [JoinChallenge] = []
-
-    func of(_ application: JoinApplication) -> JoinChallenge? {
-        all.first { $0.application == application.hash }
-    }
-
-    mutating func add(_ challenge: JoinChallenge) {
-        all.append(challenge)
-        if all.count > Self.maximum { all.removeFirst() }
-    }
-}

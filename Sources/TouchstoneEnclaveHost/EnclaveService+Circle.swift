@@ -25,7 +25,7 @@ extension EnclaveService {
             },
             change(EnclaveInterface.RemoveMember.self, { ($0.passcode, $0.caller) }) { enclave, request in
                 try enclave.checkRemoving(
-                    MemberID(hexadecimal: request.member) ?? MemberID(bytes: Data()),
+                    MemberID(hexadecimal: request.member) ?? MemberID(bytes: Data()), named: request.name,
                     lastCounter: UInt64(bitPattern: request.lastCounter))
             },
             method(EnclaveInterface.AddLinks.self) { request in
@@ -65,18 +65,7 @@ extension EnclaveService {
                     challenge: try host.change { enclave, _ in (try enclave.challenge(request.application), []) })
             },
             method(EnclaveInterface.RevealToCircle.self) { request in
-                let (number, digits) = try host.change { enclave, _ in
-                    (try enclave.reveal(to: request.challenge), [])
-                }
-                return .init(reveal: number, digits: digits)
-            },
-            method(EnclaveInterface.CompareApplicant.self) { request in
-                let (application, challenge, digits) = try host.read { enclave, _ in
-                    try enclave.compare(request.application, reveal: request.reveal)
-                }
-                return .init(
-                    name: application.name, digits: digits,
-                    digest: JoinDigits.digest(application, challenge, number: request.reveal))
+                .init(reveal: try host.change { enclave, _ in (try enclave.reveal(to: request.challenge), []) })
             },
         ]
     }

@@ -2621,7 +2621,9 @@ package enum EnclaveInterface {
         }
     }
 
-    /// Answers another device's application (bytes, base64) with a challenge (bytes, base64), always with the same one.
+    /// Answers another device's application (bytes, base64) with a challenge (bytes, base64).
+    ///
+    /// The newest answer alone is good. Five new ones, and reveals, are made at most until the passcode is given again.
     ///
     /// Errors: CircleRefused.
     package enum ChallengeApplicant: VarlinkMethod {
@@ -2691,81 +2693,19 @@ package enum EnclaveInterface {
 
         package struct Reply: MessageCodable {
             package var reveal: Data
-            package var digits: String
 
-            package init(reveal: Data, digits: String) {
-                self.reveal = reveal
-                self.digits = digits
-            }
-
-            package init(from json: MessageDecoder) throws {
-                try json.checkIsObject()
-                self.reveal = try json.value("reveal")
-                self.digits = try json.value("digits")
-            }
-
-            package func write(to json: inout JSONOutput) throws {
-                json.beginObject()
-                try json.write(reveal, for: "reveal")
-                try json.write(digits, for: "digits")
-                json.endObject()
-            }
-        }
-    }
-
-    /// What the owner compares. digest: 64 hexadecimal digits.
-    ///
-    /// Errors: CircleRefused.
-    package enum CompareApplicant: VarlinkMethod {
-        package static let name = "io.touchstone.Enclave.CompareApplicant"
-        package struct Parameters: MessageCodable {
-            /// base64
-            package var application: Data
-            /// base64
-            package var reveal: Data
-
-            package init(application: Data, reveal: Data) {
-                self.application = application
+            package init(reveal: Data) {
                 self.reveal = reveal
             }
 
             package init(from json: MessageDecoder) throws {
                 try json.checkIsObject()
-                self.application = try json.value("application")
                 self.reveal = try json.value("reveal")
             }
 
             package func write(to json: inout JSONOutput) throws {
                 json.beginObject()
-                try json.write(application, for: "application")
                 try json.write(reveal, for: "reveal")
-                json.endObject()
-            }
-        }
-
-        package struct Reply: MessageCodable {
-            package var name: String
-            package var digits: String
-            package var digest: String
-
-            package init(name: String, digits: String, digest: String) {
-                self.name = name
-                self.digits = digits
-                self.digest = digest
-            }
-
-            package init(from json: MessageDecoder) throws {
-                try json.checkIsObject()
-                self.name = try json.value("name")
-                self.digits = try json.value("digits")
-                self.digest = try json.value("digest")
-            }
-
-            package func write(to json: inout JSONOutput) throws {
-                json.beginObject()
-                try json.write(name, for: "name")
-                try json.write(digits, for: "digits")
-                try json.write(digest, for: "digest")
                 json.endObject()
             }
         }
@@ -2864,15 +2804,18 @@ package enum EnclaveInterface {
         package static let name = "io.touchstone.Enclave.RemoveMember"
         package struct Parameters: MessageCodable {
             package var member: String
+            package var name: String
             /// 64 bits.
             package var lastCounter: Int64
             package var passcode: SealedPasscode
             package var caller: EnclaveInterface.Caller?
 
             package init(
-                member: String, lastCounter: Int64, passcode: SealedPasscode, caller: EnclaveInterface.Caller? = nil
+                member: String, name: String, lastCounter: Int64, passcode: SealedPasscode,
+                caller: EnclaveInterface.Caller? = nil
             ) {
                 self.member = member
+                self.name = name
                 self.lastCounter = lastCounter
                 self.passcode = passcode
                 self.caller = caller
@@ -2881,6 +2824,7 @@ package enum EnclaveInterface {
             package init(from json: MessageDecoder) throws {
                 try json.checkIsObject()
                 self.member = try json.value("member")
+                self.name = try json.value("name")
                 self.lastCounter = try json.value("lastCounter")
                 self.passcode = try json.value("passcode")
                 self.caller = try json.valueIfPresent("caller")
@@ -2889,6 +2833,7 @@ package enum EnclaveInterface {
             package func write(to json: inout JSONOutput) throws {
                 json.beginObject()
                 try json.write(member, for: "member")
+                try json.write(name, for: "name")
                 try json.write(lastCounter, for: "lastCounter")
                 try json.write(passcode, for: "passcode")
                 try json.write(caller, for: "caller")
@@ -3232,7 +3177,8 @@ package enum EnclaveInterface {
 
     package enum CircleReason: String, CaseIterable, MessageCodable {
         case noCircle, inCircle, invalidName, invalidApplication, invalidChallenge, invalidReveal, invalidLink
-        case noApplication, noChallenge, otherChallenge, noMember, removed, full, forked, passcodeNotSet, locked
+        case noApplication, noChallenge, otherChallenge, noMember, removed, full, tooOften, forked
+        case passcodeNotSet, locked
     }
 
     /// Nothing was done, and reason says why, in the words of io.touchstone.Sync.

@@ -6,8 +6,6 @@ package import TouchstoneCore
 
 /// Synchronizing: the keychain on all of one's devices.
 ///
-/// Not served yet: no device is in a circle.
-///
 /// The devices that trust each other are a circle. Their keys are in their enclaves. The program touchstone-sync
 /// carries sealed objects between this interface and a store, and has no key (SY-32). The owner's command founds a
 /// circle, joins one, and changes its members. Only the device's owner (the same user) gets an answer.
@@ -213,6 +211,8 @@ package enum SyncInterface {
     /// Links (bytes, base64) of the circle's chain from number after + 1 on, at most 100. after absent: from the first,
     /// which has number 0.
     ///
+    /// The last may be one that this device proposes: it counts once AddLinks brought it back from the store.
+    ///
     /// Errors: NotOwner; NoCircle.
     package enum ListLinks: VarlinkMethod {
         package static let name = "io.touchstone.Sync.ListLinks"
@@ -257,9 +257,10 @@ package enum SyncInterface {
 
     /// Extends the chain by links (bytes, base64), the next one first.
     ///
-    /// Links that the device has already are accepted if they are the same. count: how many links the chain has now.
+    /// Links that the device has already are accepted if they are the same. A link that this device proposed is dropped
+    /// if its place is taken by another. count: how many links the chain has now.
     ///
-    /// Errors: NotOwner; NoCircle; Refused: forked, rolledBack, invalidLink. After an error the chain is as it was.
+    /// Errors: NotOwner; NoCircle; Refused: forked, invalidLink. After an error the chain is as it was.
     package enum AddLinks: VarlinkMethod {
         package static let name = "io.touchstone.Sync.AddLinks"
         package struct Parameters: MessageCodable {
@@ -544,11 +545,13 @@ package enum SyncInterface {
         }
     }
 
-    /// For a member: answers an application (bytes, base64). challenge (bytes, base64) is for the store.
+    /// For a member: answers an application (bytes, base64) that the owner picked. challenge (bytes, base64) is for the
+    /// store, and for the command, which computes the digits from it.
     ///
-    /// The same application gets the same challenge until the device restarts.
+    /// The same application gets the same challenge, as long as it is the newest and the device is not restarted. The
+    /// device answers five at most until its passcode is given again, so that nobody can search for digits.
     ///
-    /// Errors: NotOwner; NoCircle; Refused: invalidApplication, removed, full, locked.
+    /// Errors: NotOwner; NoCircle; Refused: invalidApplication, removed, full, tooOften, locked.
     package enum Challenge: VarlinkMethod {
         package static let name = "io.touchstone.Sync.Challenge"
         package struct Parameters: MessageCodable {
@@ -591,11 +594,12 @@ package enum SyncInterface {
     }
 
     /// For a device that applied: answers the first challenge (bytes, base64) with its reveal (bytes, base64), which is
-    /// for the store, and with the six digits to show.
+    /// for the store, and for the command, which computes the digits from it.
     ///
-    /// Every other challenge is refused, so that nobody can search for digits.
+    /// Every other challenge is refused, and five devices' worth of reveals are made at most until the passcode is
+    /// given again.
     ///
-    /// Errors: NotOwner; Refused: noApplication, invalidChallenge, otherChallenge, locked.
+    /// Errors: NotOwner; Refused: noApplication, invalidChallenge, otherChallenge, tooOften, locked.
     package enum Reveal: VarlinkMethod {
         package static let name = "io.touchstone.Sync.Reveal"
         package struct Parameters: MessageCodable {
@@ -619,93 +623,32 @@ package enum SyncInterface {
 
         package struct Reply: MessageCodable {
             package var reveal: Data
-            package var digits: String
 
-            package init(reveal: Data, digits: String) {
-                self.reveal = reveal
-                self.digits = digits
-            }
-
-            package init(from json: MessageDecoder) throws {
-                try json.checkIsObject()
-                self.reveal = try json.value("reveal")
-                self.digits = try json.value("digits")
-            }
-
-            package func write(to json: inout JSONOutput) throws {
-                json.beginObject()
-                try json.write(reveal, for: "reveal")
-                try json.write(digits, for: "digits")
-                json.endObject()
-            }
-        }
-    }
-
-    /// For a member: what the owner has to compare before Approve. digest: 64 hexadecimal digits, of the whole change.
-    ///
-    /// Errors: NotOwner; NoCircle; Refused: invalidApplication, invalidReveal, noChallenge.
-    package enum Compare: VarlinkMethod {
-        package static let name = "io.touchstone.Sync.Compare"
-        package struct Parameters: MessageCodable {
-            /// base64
-            package var application: Data
-            /// base64
-            package var reveal: Data
-
-            package init(application: Data, reveal: Data) {
-                self.application = application
+            package init(reveal: Data) {
                 self.reveal = reveal
             }
 
             package init(from json: MessageDecoder) throws {
                 try json.checkIsObject()
-                self.application = try json.value("application")
                 self.reveal = try json.value("reveal")
             }
 
             package func write(to json: inout JSONOutput) throws {
                 json.beginObject()
-                try json.write(application, for: "application")
                 try json.write(reveal, for: "reveal")
-                json.endObject()
-            }
-        }
-
-        package struct Reply: MessageCodable {
-            package var name: String
-            package var digits: String
-            package var digest: String
-
-            package init(name: String, digits: String, digest: String) {
-                self.name = name
-                self.digits = digits
-                self.digest = digest
-            }
-
-            package init(from json: MessageDecoder) throws {
-                try json.checkIsObject()
-                self.name = try json.value("name")
-                self.digits = try json.value("digits")
-                self.digest = try json.value("digest")
-            }
-
-            package func write(to json: inout JSONOutput) throws {
-                json.beginObject()
-                try json.write(name, for: "name")
-                try json.write(digits, for: "digits")
-                try json.write(digest, for: "digest")
                 json.endObject()
             }
         }
     }
 
     /// Adds the device that applied to the circle, after the owner compared the digits. passcode is sealed for "approve
-    /// device DIGEST", with Compare's digest.
+    /// device DIGEST": 64 hexadecimal digits, which the command computes from application, challenge and reveal
+    /// (docs/decisions/DEC-460.md).
     ///
-    /// The new link comes from ListLinks.
+    /// ListLinks lists the new link, which counts once AddLinks brought it back from the store.
     ///
-    /// Errors: NotOwner; NoCircle; PasscodeRejected; Refused: as in Compare, and full, removed, passcodeNotSet, locked,
-    /// busy, staleNonce, unreadablePasscode.
+    /// Errors: NotOwner; NoCircle; PasscodeRejected; Refused: invalidApplication, invalidReveal, noChallenge, full,
+    /// removed, passcodeNotSet, locked, busy, staleNonce, unreadablePasscode.
     package enum Approve: VarlinkMethod {
         package static let name = "io.touchstone.Sync.Approve"
         package struct Parameters: MessageCodable {
@@ -741,10 +684,10 @@ package enum SyncInterface {
     }
 
     /// Joins the circle, after the owner compared the digits on both devices. links (bytes, base64): its whole chain.
-    /// passcode is sealed for "join circle DIGITS".
+    /// passcode is sealed for "join circle DIGEST", with the digest of Approve.
     ///
-    /// Errors: NotOwner; PasscodeRejected; Refused: noApplication, otherChallenge: the link that adds this device is
-    /// not by the approver whose digits were shown; invalidLink, passcodeNotSet, locked, busy, staleNonce,
+    /// Errors: NotOwner; PasscodeRejected; Refused: inCircle; noApplication; otherChallenge: the link that adds this
+    /// device is not by the approver whose digits were shown; invalidLink, passcodeNotSet, locked, busy, staleNonce,
     /// unreadablePasscode.
     package enum Join: VarlinkMethod {
         package static let name = "io.touchstone.Sync.Join"
@@ -774,9 +717,12 @@ package enum SyncInterface {
         package typealias Reply = Empty
     }
 
-    /// Removes a member and begins a new epoch. passcode is sealed for "remove device MEMBER".
+    /// Removes a member and begins a new epoch. passcode is sealed for "remove device MEMBER NAME", with the name that
+    /// the chain has for it.
     ///
-    /// This device leaves with its own name for MEMBER; its items stay.
+    /// ListLinks lists the new link, which counts once AddLinks brought it back from the store. This device leaves with
+    /// its own member; its items stay. If its link cannot reach the store, a second call forgets the circle at once, as
+    /// the last member does.
     ///
     /// Errors: NotOwner; NoCircle; PasscodeRejected; Refused: noMember, passcodeNotSet, locked, busy, staleNonce,
     /// unreadablePasscode.
@@ -784,22 +730,26 @@ package enum SyncInterface {
         package static let name = "io.touchstone.Sync.Remove"
         package struct Parameters: MessageCodable {
             package var member: String
+            package var name: String
             package var passcode: SealedPasscode
 
-            package init(member: String, passcode: SealedPasscode) {
+            package init(member: String, name: String, passcode: SealedPasscode) {
                 self.member = member
+                self.name = name
                 self.passcode = passcode
             }
 
             package init(from json: MessageDecoder) throws {
                 try json.checkIsObject()
                 self.member = try json.value("member")
+                self.name = try json.value("name")
                 self.passcode = try json.value("passcode")
             }
 
             package func write(to json: inout JSONOutput) throws {
                 json.beginObject()
                 try json.write(member, for: "member")
+                try json.write(name, for: "name")
                 try json.write(passcode, for: "passcode")
                 json.endObject()
             }
@@ -810,7 +760,7 @@ package enum SyncInterface {
 
     package enum Reason: String, CaseIterable, MessageCodable {
         case inCircle, invalidName, invalidApplication, invalidChallenge, invalidReveal, invalidLink
-        case noApplication, noChallenge, otherChallenge, noMember, removed, full, forked, rolledBack
+        case noApplication, noChallenge, otherChallenge, noMember, removed, full, tooOften, forked
         case passcodeNotSet, locked, busy, staleNonce, unreadablePasscode
     }
 

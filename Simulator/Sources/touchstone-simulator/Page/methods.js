@@ -127,9 +127,8 @@ export const methods = {
   "io.touchstone.Sync.Found": [["name", "passcode"], []],
   "io.touchstone.Sync.Apply": [["name"], ["application"]],
   "io.touchstone.Sync.Challenge": [["application"], ["challenge"]],
-  "io.touchstone.Sync.Reveal": [["challenge"], ["reveal", "digits"]],
-  "io.touchstone.Sync.Compare": [["application", "reveal"], ["name", "digits", "digest"]],
+  "io.touchstone.Sync.Reveal": [["challenge"], ["reveal"]],
   "io.touchstone.Sync.Approve": [["application", "reveal", "passcode"], []],
   "io.touchstone.Sync.Join": [["links", "passcode"], []],
-  "io.touchstone.Sync.Remove": [["member", "passcode"], []],
+  "io.touchstone.Sync.Remove": [["member", "name", "passcode"], []],
 };
