@@ -70,7 +70,7 @@ package final class DeviceService: Sendable {
     private var settings: [OwnerHandler] {
         [
             .method(DeviceInterface.GetNonce.self) { [self] _, connection, owner in
-                .init(nonce: try passingOn { try nonces.fresh(for: connection, owner) })
+                try passingOn { try nonces.fresh(for: connection, owner) }
             },
             .deferred(DeviceInterface.ChangePasscode.self) { [self] request, call, owner in
                 redeem(call, owner, then: { [authentication] in authentication.endPasswordEntry(.passcodeChanged) }) {

@@ -1,7 +1,6 @@
 import Dispatch
-package import Foundation
 import Synchronization
-import TouchstoneEnclaveInterface
+package import TouchstoneEnclaveInterface
 package import TouchstoneTransport
 
 /// Nonces for entries of the owner's, each good on one connection alone, and gone with it.
@@ -15,14 +14,16 @@ package final class ConnectionNonces: Sendable {
     package init(_ enclave: EnclaveClient) { self.enclave = enclave }
 
     /// - Throws: What the enclave throws.
-    package func fresh(for connection: VarlinkConnection, _ owner: IsOwner) throws -> Data {
+    package func fresh(for connection: VarlinkConnection, _ owner: IsOwner) throws
+        -> EnclaveInterface.GetNonce.Reply
+    {
         let number = connection.number
         let reply = try enclave.call(EnclaveInterface.GetNonce.self, .init(connection: number))
         // After the call: where the connection has ended meanwhile the enclave hears it now.
         if known.withLock({ $0.insert(number).inserted }) {
             connection.onClose { [weak self] in self?.forget(number) }
         }
-        return reply.nonce
+        return reply
     }
 
     private func forget(_ connection: Int) {

@@ -65,7 +65,7 @@ enum CircleTables {
 
     // MARK: values
 
-    static func number(_ value: UInt64) -> Int64 { Int64(bitPattern: value) }
+    static func signed(_ value: UInt64) -> Int64 { Int64(bitPattern: value) }
     private static func number(_ value: DatabaseValue) -> UInt64 {
         UInt64(bitPattern: Int64.fromDatabaseValue(value) ?? 0)
     }
@@ -187,7 +187,7 @@ enum CircleTables {
     static func bytes(of member: MemberID, _ counter: UInt64, _ database: Database) throws -> Data? {
         try Data.fetchOne(
             database, sql: "SELECT bytes FROM circle_record WHERE member = ? AND counter = ?",
-            arguments: [member.bytes, number(counter)])
+            arguments: [member.bytes, signed(counter)])
     }
 
     /// An own object, by its place among those that the store is told of.
@@ -230,7 +230,7 @@ enum CircleTables {
         try clear(database)
         try database.execute(
             sql: "INSERT INTO circle_state (id, member, circle, first, counter, clock) VALUES (1, ?, ?, ?, ?, 0)",
-            arguments: [member.bytes, circle, number(first), number(first)])
+            arguments: [member.bytes, circle, signed(first), signed(first)])
         for (itemClass, tag) in tags {
             try database.execute(
                 sql: "INSERT INTO circle_tag (class, tag) VALUES (?, ?)", arguments: [itemClass.rawValue, tag])
@@ -249,7 +249,7 @@ enum CircleTables {
                 VALUES (?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
-                version.member.bytes, number(version.counter), version.name.bytes, number(version.clock.bits),
+                version.member.bytes, signed(version.counter), version.name.bytes, signed(version.clock.bits),
                 version.isTombstone ? 1 : 0, bytes,
             ])
     }
@@ -257,7 +257,7 @@ enum CircleTables {
     static func delete(_ version: RecordVersion, _ database: Database) throws {
         try database.execute(
             sql: "DELETE FROM circle_record WHERE member = ? AND counter = ?",
-            arguments: [version.member.bytes, number(version.counter)])
+            arguments: [version.member.bytes, signed(version.counter)])
     }
 
     /// Deletes records that the ledger has no more.
@@ -268,7 +268,7 @@ enum CircleTables {
             guard !ledger.contains(member: MemberID(bytes: member), counter: counter) else { continue }
             try database.execute(
                 sql: "DELETE FROM circle_record WHERE member = ? AND counter = ?",
-                arguments: [member, number(counter)])
+                arguments: [member, signed(counter)])
         }
     }
 
@@ -276,10 +276,10 @@ enum CircleTables {
     static func list(isHead: Bool, counter: UInt64, isDropped: Bool = false, _ database: Database) throws {
         let kind = isHead ? "head" : "record"
         try database.execute(
-            sql: "DELETE FROM circle_object WHERE kind = ? AND counter = ?", arguments: [kind, number(counter)])
+            sql: "DELETE FROM circle_object WHERE kind = ? AND counter = ?", arguments: [kind, signed(counter)])
         try database.execute(
             sql: "INSERT INTO circle_object (kind, counter, dropped) VALUES (?, ?, ?)",
-            arguments: [kind, number(counter), isDropped ? 1 : 0])
+            arguments: [kind, signed(counter), isDropped ? 1 : 0])
     }
 
     static let maximumDropped = 10_000
@@ -298,7 +298,7 @@ enum CircleTables {
             sql: """
                 INSERT OR REPLACE INTO circle_item (name, member, counter, identifier, version) VALUES (?, ?, ?, ?, ?)
                 """,
-            arguments: [name.bytes, shown.member.bytes, number(shown.counter), shown.identifier, shown.version])
+            arguments: [name.bytes, shown.member.bytes, signed(shown.counter), shown.identifier, shown.version])
     }
 
     static func hide(_ name: RecordName, _ database: Database) throws {
@@ -321,7 +321,7 @@ enum CircleTables {
         try database.execute(
             sql: "UPDATE circle_state SET counter = ?, clock = ?, contact = ?",
             arguments: [
-                number(ledger.counter), number(ledger.newestClock.bits), ledger.lastContact.map { number($0) },
+                signed(ledger.counter), signed(ledger.newestClock.bits), ledger.lastContact.map { signed($0) },
             ])
         for member in Set(ledger.seen.keys).union(ledger.faults.keys).union(ledger.membership.members) {
             try database.execute(
@@ -329,7 +329,7 @@ enum CircleTables {
                 arguments: [member.bytes, member.bytes])
             try database.execute(
                 sql: "UPDATE circle_member SET seen = ?, fault = ? WHERE member = ?",
-                arguments: [number(ledger.seen[member] ?? 0), ledger.faults[member]?.rawValue, member.bytes])
+                arguments: [signed(ledger.seen[member] ?? 0), ledger.faults[member]?.rawValue, member.bytes])
         }
     }
 
@@ -341,7 +341,7 @@ enum CircleTables {
                 """, arguments: [member.bytes, bytes])
     }
 
-    static func forgetChange(_ number: Int64, _ database: Database) throws {
+    static func forgetChange(numbered number: Int64, _ database: Database) throws {
         try database.execute(sql: "DELETE FROM circle_change WHERE number = ?", arguments: [number])
     }
 

@@ -448,7 +448,7 @@ package final class KeychainStore: RowSource, Sendable {
     func observe(_ observer: @escaping @Sendable () -> Void) { self.observer.withLock { $0.changed = observer } }
 
     /// Has another observer told of the same.
-    func observe(synchronizer: @escaping @Sendable () -> Void) {
+    func tellSynchronizer(_ synchronizer: @escaping @Sendable () -> Void) {
         observer.withLock { $0.synchronizer = synchronizer }
     }
 

@@ -123,7 +123,7 @@ package final class SyncService: Sendable {
     private var changing: [OwnerHandler] {
         [
             .method(SyncInterface.GetNonce.self) { [self] _, connection, owner in
-                try reporting { .init(nonce: try nonces.fresh(for: connection, owner)) }
+                try reporting { .init(nonce: try nonces.fresh(for: connection, owner).nonce) }
             },
             .deferred(SyncInterface.Found.self) { [self] request, call, _ in
                 redeem(call) {

@@ -1,8 +1,10 @@
 import Crypto
 import Foundation
 import GRDB
+import Synchronization
 import TouchstoneCircle
 import TouchstoneCore
+import TouchstoneEnclaveClient
 import TouchstoneEnclaveInterface
 
 /// Others' records in the keychain, by the ledger's rules (SY-20 to SY-22).

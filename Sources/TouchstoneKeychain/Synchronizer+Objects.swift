@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import TouchstoneCircle
 import TouchstoneCore
+import TouchstoneEnclaveClient
 import TouchstoneEnclaveInterface
 import TouchstoneInterfaces
 
@@ -24,7 +25,7 @@ extension Synchronizer {
                 if bytes > Limits.batchBytes, reply.next != after ?? 0 { break }
                 reply.next = object.number
                 let kind: SyncInterface.Kind = object.isHead ? .head : .record
-                let counter = CircleTables.number(object.counter)
+                let counter = CircleTables.signed(object.counter)
                 if let bytes = object.bytes {
                     reply.objects.append(
                         .init(kind: kind, member: me.description, counter: counter, bytes: bytes))
@@ -47,7 +48,7 @@ extension Synchronizer {
     /// The newest counter of a member's that was taken: what it wrote up to there counts after its removal.
     func newestCounter(of member: String) throws -> Int64 {
         try with { circle in
-            MemberID(hexadecimal: member).map { CircleTables.number(circle.ledger.newestCounter(of: $0)) } ?? 0
+            MemberID(hexadecimal: member).map { CircleTables.signed(circle.ledger.newestCounter(of: $0)) } ?? 0
         }
     }
 

@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import TouchstoneCircle
 import TouchstoneCore
+import TouchstoneEnclaveClient
 import TouchstoneEnclaveInterface
 
 /// Records of what apps changed (SY-1, SY-2, SY-13).
@@ -46,16 +47,16 @@ extension Synchronizer {
         for change in changes {
             guard bytes < Limits.batchBytes else { break }
             last = change.number
-            let intent = try store.inspect { try intent(of: change, keys, $0) }
+            let intent: Intent = try store.inspect { try self.intent(of: change, keys, $0) }
             switch intent {
             case .later: continue
-            case .nothing: writes.append { try CircleTables.forgetChange(change.number, $0) }
+            case .nothing: writes.append { try CircleTables.forgetChange(numbered: change.number, $0) }
             case .gone(let name):
                 let version = circle.ledger.write(name, isTombstone: true, now: milliseconds)
                 versions.append((version, nil))
                 writes.append {
                     try CircleTables.show(name, .init(member: version.member, counter: version.counter), $0)
-                    try CircleTables.forgetChange(change.number, $0)
+                    try CircleTables.forgetChange(numbered: change.number, $0)
                 }
             case .present(let present):
                 if let earlier = present.earlier {
@@ -79,7 +80,7 @@ extension Synchronizer {
                             member: version.member, counter: version.counter, identifier: row.identifier.bytes,
                             version: row.version), $0)
                     // Only if it was not changed again.
-                    try CircleTables.forgetChange(change.number, $0)
+                    try CircleTables.forgetChange(numbered: change.number, $0)
                 }
             }
         }
@@ -88,7 +89,7 @@ extension Synchronizer {
         guard !records.contains(nil) else {
             // The key of one does not open: it is damaged, and no other device shall have less for it. Then all go one by one.
             let isAlone = changes.count == 1
-            if isAlone { try store.write { try CircleTables.forgetChange(changes[0].number, $0.database) } }
+            if isAlone { try store.write { try CircleTables.forgetChange(numbered: changes[0].number, $0.database) } }
             recordSingly(!isAlone)
             throw Status.decode
         }

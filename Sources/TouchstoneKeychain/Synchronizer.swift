@@ -1,5 +1,5 @@
 import Dispatch
-package import Foundation
+import Foundation
 import GRDB
 import Synchronization
 import TouchstoneCircle
@@ -79,7 +79,7 @@ final class Synchronizer: Sendable {
         self.enclave = enclave
         self.keychain = keychain
         self.now = now
-        store.observe(synchronizer: { [weak self] in self?.schedule() })
+        store.tellSynchronizer { [weak self] in self?.schedule() }
         queue.async { [weak self] in self?.reload() }
     }
 
@@ -252,8 +252,8 @@ final class Synchronizer: Sendable {
             .init(
                 records: versions.map { version, item in
                     .init(
-                        name: version.name.bytes, counter: CircleTables.number(version.counter),
-                        clock: CircleTables.number(version.clock.bits), item: item)
+                        name: version.name.bytes, counter: CircleTables.signed(version.counter),
+                        clock: CircleTables.signed(version.clock.bits), item: item)
                 }))
         guard reply.records.count == versions.count else { throw Status.internalError }
         if reply.records.contains(where: { $0.verdict == .locked }) { throw Status.interactionNotAllowed }
