@@ -162,7 +162,7 @@ let package = Package(
             [
                 "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclaveInterface", "TouchstoneTransport",
                 "TouchstoneEnclaveClient",
-                "TouchstoneCertificates", "TouchstoneMemory", "TouchstoneCircle",
+                "TouchstoneCertificates", "TouchstoneMemory",
                 "CTouchstoneSystem", crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -377,7 +377,7 @@ let package = Package(
             [
                 "TouchstoneEnclave", "TouchstoneEnclaveHost", "TouchstoneFileRoot", "TouchstoneCore",
                 "TouchstoneInterfaces", "TouchstoneEnclaveInterface", "TouchstoneLog", "TouchstoneMemory",
-                "TouchstoneTransport", crypto,
+                "TouchstoneCircle", "TouchstoneTransport", crypto,
             ], resources: [.copy("Fixtures")]),
     ]
 )

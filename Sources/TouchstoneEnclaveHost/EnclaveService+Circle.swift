@@ -38,7 +38,7 @@ extension EnclaveService {
     private func change<M: VarlinkMethod>(
         _ method: M.Type,
         _ entry: @escaping @Sendable (M.Parameters) -> (passcode: SealedPasscode, caller: EnclaveInterface.Caller?),
-        _ check: @escaping @Sendable (Enclave, M.Parameters) throws(Enclave.CircleRefused) -> CircleChange
+        _ check: @escaping @Sendable (Enclave, M.Parameters) throws -> CircleChange
     ) -> VarlinkHandler where M.Reply == EnclaveInterface.Ticket {
         self.method(method) { request in
             let change = try host.read { enclave, _ in try check(enclave, request) }
