@@ -162,7 +162,7 @@ let package = Package(
             [
                 "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclaveInterface", "TouchstoneTransport",
                 "TouchstoneEnclaveClient",
-                "TouchstoneCertificates", "TouchstoneMemory",
+                "TouchstoneCertificates", "TouchstoneMemory", "TouchstoneCircle",
                 "CTouchstoneSystem", crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
