@@ -303,21 +303,31 @@ extension Enclave {
     ///
     /// - Returns: How many links there are.
     package mutating func addLinks(_ links: [Data]) throws(CircleRefused) -> Int {
-        let access = try circleAccess()
-        var chain = access.chain
+        guard let circle = state.circle else { throw .init(.noCircle) }
+        // A chain is checked without any private key, and so before the first unlock too.
+        let chain = (try? circleAccess().chain) ?? (try? CircleChain(circle.links))
+        return try addLinks(links, to: chain, member: MemberID(bytes: circle.member))
+    }
+
+    private mutating func addLinks(
+        _ links: [Data], to known: CircleChain?, member: MemberID
+    ) throws(CircleRefused) -> Int {
+        guard var chain = known else { throw .init(.invalidLink) }
+        let before = chain.links.count
         do throws(ChainError) { try chain.accept(links) } catch {
             throw .init(error == .forked ? .forked : .invalidLink)
         }
         let count = chain.links.count
-        guard count > access.chain.links.count else { return count }
-        guard chain.members[access.me] != nil else {
-            leaveCircle()
-            return count
+        if count > before {
+            guard chain.members[member] != nil else {
+                leaveCircle()
+                return count
+            }
+            state.circle?.links = chain.links.map(\.bytes)
+            // Its place is taken: by itself, or by another.
+            state.circle?.proposed = nil
         }
-        state.circle?.links = chain.links.map(\.bytes)
-        // Its place is taken: by itself, or by another.
-        state.circle?.proposed = nil
-        if chain.needsEpoch { proposeEpoch() }
+        if chain.needsEpoch, state.circle?.proposed == nil { proposeEpoch() }
         return count
     }
 
