@@ -43,7 +43,8 @@ extension Enclave {
 
     package enum CircleReason: String, CaseIterable, Sendable {
         case noCircle, inCircle, invalidName, invalidApplication, invalidChallenge, invalidReveal, invalidLink
-        case noApplication, noChallenge, otherChallenge, noMember, removed, full, tooOften, forked, passcodeNotSet, locked
+        case noApplication, noChallenge, otherChallenge, noMember, removed, full, tooOften, forked, passcodeNotSet,
+            locked
     }
 
     /// What may be known of the circle.
@@ -131,7 +132,9 @@ extension Enclave {
     package func checkApproving(_ application: Data, reveal: Data) throws(CircleRefused) -> CircleChange {
         try checkCanChangeCircle()
         let application = try applied(application)
-        guard let challenge = openChallenge, challenge.application == application.hash else { throw .init(.noChallenge) }
+        guard let challenge = openChallenge, challenge.application == application.hash else {
+            throw .init(.noChallenge)
+        }
         guard JoinDigits(application, challenge, number: reveal) != nil else { throw .init(.invalidReveal) }
         return .approve(application, challenge, number: reveal)
     }

@@ -325,7 +325,8 @@ enum CircleTables {
             ])
         for member in Set(ledger.seen.keys).union(ledger.faults.keys).union(ledger.membership.members) {
             try database.execute(
-                sql: "INSERT INTO circle_member (member) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM circle_member WHERE member = ?)",
+                sql:
+                    "INSERT INTO circle_member (member) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM circle_member WHERE member = ?)",
                 arguments: [member.bytes, member.bytes])
             try database.execute(
                 sql: "UPDATE circle_member SET seen = ?, fault = ? WHERE member = ?",

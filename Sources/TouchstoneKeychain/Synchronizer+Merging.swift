@@ -23,7 +23,6 @@ extension Synchronizer {
         try store.write { try CircleTables.save(ledger, $0.database) }
     }
 
-
     /// Shows changes in the keychain.
     ///
     /// - Returns: Those that it cannot show now: their class is locked, or an app has changed the item since.

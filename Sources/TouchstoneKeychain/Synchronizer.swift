@@ -96,11 +96,13 @@ final class Synchronizer: Sendable {
     }
 
     private func run<R>(_ body: (inout Circle) throws -> R) throws -> R {
-        guard var circle = state.withLock({ state in
-            // Taken out, so that changing it copies nothing.
-            defer { state.circle = nil }
-            return state.circle
-        }) else { throw NoCircle() }
+        guard
+            var circle = state.withLock({ state in
+                // Taken out, so that changing it copies nothing.
+                defer { state.circle = nil }
+                return state.circle
+            })
+        else { throw NoCircle() }
         do {
             let result = try body(&circle)
             state.withLock { [circle] in $0.circle = circle }
