@@ -146,6 +146,22 @@ struct CircleChainTests {
         #expect(throws: ChainError.wrongEpoch) { try chain.with(phone.leavingLink(chain)) }
     }
 
+    @Test func anEpochWithoutAReasonIsRefused() throws {
+        // Otherwise one member could fill the chain, and nobody could be removed any more.
+        let chain = try history()
+        let link = try chain.beginningEpoch(by: phone.id, keys: phone.keys(chain), random: random, sign: phone.sign)
+        #expect(throws: ChainError.wrongEpoch) { try chain.with(link) }
+    }
+
+    @Test func theLastLinksOfAChainAreForRemovals() {
+        // So each of the members can leave, and an epoch begin after it.
+        let last = CircleChain.Limits.links - 2 * CircleChain.Limits.members
+        #expect(CircleChain.hasRoomToAdd(members: 2, links: last - 1))
+        #expect(!CircleChain.hasRoomToAdd(members: 2, links: last))
+        #expect(CircleChain.hasRoomToAdd(members: CircleChain.Limits.members - 1, links: 9))
+        #expect(!CircleChain.hasRoomToAdd(members: CircleChain.Limits.members, links: 9))
+    }
+
     @Test func whoRemovesAnotherCannotKeepTheEpoch() throws {
         let chain = try history()
         let link = try CircleLink(
@@ -177,8 +193,9 @@ struct EpochKeysTests {
 
     @Test func aNewMemberOpensWhatWasWrittenBefore() throws {
         var chain = try laptop.found()
-        chain = try chain.with(
-            chain.beginningEpoch(by: laptop.id, keys: laptop.keys(chain), random: random, sign: laptop.sign))
+        let guest = TestMember("guest")
+        chain = try chain.with(laptop.adding(guest, to: chain))
+        chain = try chain.with(laptop.removing(guest, from: chain))
         chain = try chain.with(laptop.adding(desktop, to: chain))
         let (mine, theirs) = (try laptop.keys(chain), try desktop.keys(chain))
         for epoch in UInt32(0)...1 {
