@@ -15,6 +15,8 @@ package struct CircleChain: Sendable {
     package struct Member: Hashable, Sendable {
         package let identity: MemberIdentity
         package let name: String
+        /// It has no device: nobody waits for it, and it writes nothing.
+        package let isRecoveryKey: Bool
     }
 
     package struct Removed: Hashable, Sendable {
@@ -29,7 +31,9 @@ package struct CircleChain: Sendable {
 
     struct Epoch: Hashable, Sendable {
         let commitment: Data
-        let earlier: Data?
+        let earlier: EpochStart.Earlier?
+        /// The key, sealed to each member.
+        var boxes: [MemberID: Data]
     }
 
     package private(set) var links: [CircleLink] = []
@@ -38,8 +42,6 @@ package struct CircleChain: Sendable {
     /// A member left by itself, and knows the present key: nothing but a new epoch may follow.
     package private(set) var needsEpoch = false
     private(set) var epochs: [Epoch] = []
-    /// The present epoch's key, sealed to each member.
-    private(set) var boxes: [MemberID: Data] = [:]
     private(set) var nonce = Data()
 
     /// Names the circle: the hash of its first link, 32 bytes.
@@ -69,7 +71,7 @@ package struct CircleChain: Sendable {
         guard first.isSigned(by: identity) else { throw .badSignature }
         guard start.earlier == nil else { throw .wrongEpoch }
         self.nonce = nonce
-        members[identity.id] = Member(identity: identity, name: name)
+        members[identity.id] = Member(identity: identity, name: name, isRecoveryKey: false)
         try begin(start)
         links = [first]
     }
@@ -119,18 +121,19 @@ package struct CircleChain: Sendable {
         }
         switch link.change {
         case .found: throw .malformed
-        case .add(let identity, let name, let box):
+        case .add(let identity, let name, let isRecoveryKey, let box):
             guard removed[identity.id] == nil else { throw .wasRemoved }
             guard members[identity.id] == nil else { throw .notMember }
             guard Self.hasRoomToAdd(members: members.count, links: links.count) else { throw .full }
-            members[identity.id] = Member(identity: identity, name: name)
-            boxes[identity.id] = box
+            guard hasNoMember(named: name) else { throw .nameTaken }
+            members[identity.id] = Member(identity: identity, name: name, isRecoveryKey: isRecoveryKey)
+            epochs[epochs.count - 1].boxes[identity.id] = box
         case .remove(let member, let last, let start):
             guard let leaving = members[member] else { throw .notMember }
             // Who leaves must not know the next key, and the last member has nobody to go on.
             guard (member == link.signer) == (start == nil), members.count > 1 else { throw .wrongEpoch }
             members[member] = nil
-            boxes[member] = nil
+            epochs[epochs.count - 1].boxes[member] = nil
             removed[member] = Removed(
                 identity: leaving.identity, lastCounter: last, remover: start.map { _ in link.signer },
                 link: link.number)
@@ -145,16 +148,24 @@ package struct CircleChain: Sendable {
         links.append(link)
     }
 
+    /// The owner removes a device by its name, so each has its own.
+    func hasNoMember(named name: String) -> Bool { !members.values.contains { $0.name == name } }
+
     static func hasRoomToAdd(members: Int, links: Int) -> Bool {
         members < Limits.members && links < Limits.links - Limits.linksForRemovals
     }
 
     private mutating func begin(_ start: EpochStart) throws(ChainError) {
-        guard (start.earlier == nil) == epochs.isEmpty, start.boxes.map(\.member) == members.keys.sorted() else {
-            throw .wrongEpoch
+        guard start.boxes.map(\.member) == members.keys.sorted() else { throw .wrongEpoch }
+        if let earlier = start.earlier {
+            guard Int(earlier.epoch) < epochs.count else { throw .wrongEpoch }
+        } else {
+            guard epochs.isEmpty else { throw .wrongEpoch }
         }
-        epochs.append(Epoch(commitment: start.commitment, earlier: start.earlier))
-        boxes = Dictionary(uniqueKeysWithValues: start.boxes.map { ($0.member, $0.box) })
+        epochs.append(
+            Epoch(
+                commitment: start.commitment, earlier: start.earlier,
+                boxes: Dictionary(uniqueKeysWithValues: start.boxes.map { ($0.member, $0.box) })))
         needsEpoch = false
     }
 
@@ -180,6 +191,10 @@ package enum ChainError: Error, Hashable {
     case notMember
     /// There are too many members, or the chain has room for removals only.
     case full
+    /// Another member has this name.
+    case nameTaken
+    /// What shows itself is no name: see ``MemberName``.
+    case invalidName
     /// An identity never comes back: its device makes new keys.
     case wasRemoved
     /// The key was sealed to others than the members, or a new epoch is missing.
