@@ -11,7 +11,7 @@ extension Ledger {
         var head = MemberHead(
             member: me, sequence: max(heads[me]?.sequence ?? 0, firstSequence) + 1, counter: counter,
             time: max(now, heads[me]?.time ?? 0), epoch: epoch, link: UInt32(link),
-            linkHash: membership.linkHashes[link], sum: RecordSum(),
+            linkHash: membership.linkHashes[link], sum: RecordSum([], key: sumKey),
             seen: seen.filter { membership.members.contains($0.key) }, stable: stable(now: now))
         head.sum = sum(of: head, sumKey)
         heads[me] = head
@@ -44,22 +44,15 @@ extension Ledger {
     }
 
     /// The sum of what is alive by a head's own account.
-    private mutating func sum(of head: MemberHead, _ key: SymmetricKey) -> RecordSum {
-        var sum = RecordSum()
-        for (counter, name) in names[head.member] ?? [:] where counter <= head.counter {
-            guard
+    private func sum(of head: MemberHead, _ key: SymmetricKey) -> RecordSum {
+        let alive = (names[head.member] ?? [:]).compactMap { counter, name -> RecordVersion? in
+            guard counter <= head.counter,
                 let version = versions[name]?.first(where: { $0.member == head.member && $0.counter == counter }),
                 !isDead(version, head.stable, time: head.time)
-            else { continue }
-            if let known = sums[version], known.epoch == head.epoch {
-                sum += known.sum
-            } else {
-                let one = RecordSum(version, key: key)
-                sums[version] = (head.epoch, one)
-                sum += one
-            }
+            else { return nil }
+            return version
         }
-        return sum
+        return RecordSum(alive.sorted { $0.counter < $1.counter }, key: key)
     }
 
     /// Holds what there is of each member against its newest head: all of it, so that this is not done for each record.

@@ -276,7 +276,6 @@ package struct Ledger: Sendable {
     mutating func remove(_ name: RecordName, where isRemoved: (RecordVersion) -> Bool) {
         for version in versions[name] ?? [] where isRemoved(version) {
             names[version.member]?[version.counter] = nil
-            sums[version] = nil
         }
         versions[name]?.removeAll(where: isRemoved)
         if versions[name]?.isEmpty == true {
@@ -290,6 +289,4 @@ package struct Ledger: Sendable {
     var unchecked: Set<MemberID> = []
     /// Keys of heads' sums, by epoch.
     var sumKeys: [UInt32: SymmetricKey] = [:]
-    /// Of versions, in the epoch that they were last looked at in.
-    var sums: [RecordVersion: (epoch: UInt32, sum: RecordSum)] = [:]
 }
