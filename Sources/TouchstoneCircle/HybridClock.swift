@@ -34,9 +34,11 @@ package struct HybridClock: Sendable {
     package init() {}
 
     /// The time of a write, `now` by the wall clock in milliseconds.
+    ///
+    /// After all that was seen, unless that is more than a day ahead: nobody would take it.
     package mutating func tick(now: UInt64) -> ClockTime {
         last =
-            if now > last.milliseconds {
+            if now > last.milliseconds || last.isAhead(of: now) {
                 ClockTime(milliseconds: now)
             } else if last.count < .max {
                 ClockTime(milliseconds: last.milliseconds, count: last.count + 1)

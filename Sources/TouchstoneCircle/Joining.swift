@@ -36,7 +36,7 @@ package struct JoinApplication: Hashable, Sendable {
     }
 
     static func commitment(to number: Data, of identity: MemberIdentity) -> Data {
-        Purpose.application.hash(number + identity.id.bytes)
+        Purpose.commitment.hash(number + identity.id.bytes)
     }
 
     package var hash: Data { Purpose.application.hash(bytes) }
@@ -129,7 +129,7 @@ package struct Applicant: Sendable {
             return false
         }
         return chain.links.contains { link in
-            guard case .add(application.identity, application.name, _) = link.change else { return false }
+            guard case .add(application.identity, application.name, false, _) = link.change else { return false }
             return link.signer == challenge.approver
         }
     }

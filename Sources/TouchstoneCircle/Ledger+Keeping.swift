@@ -13,6 +13,7 @@ extension Ledger {
         package var counter: UInt64 = 0
         package var clock = ClockTime(milliseconds: 0)
         package var lastContact: UInt64?
+        package var waitedForSince: [MemberID: UInt64] = [:]
         /// Counters and sequences of this member begin after this: where what was kept is lost, none comes twice.
         package var first: UInt64 = 0
 
@@ -32,6 +33,7 @@ extension Ledger {
         firstSequence = kept.first
         clock.see(kept.clock)
         lastContact = kept.lastContact
+        waitedForSince = kept.waitedForSince
         touched.formUnion(kept.shown.keys)
         unchecked = membership.members
     }

@@ -75,7 +75,7 @@ package struct MemberIdentity: Hashable, Sendable {
 
 /// What is hashed, signed or derived for one purpose is of no use for another (DEC-460).
 package enum Purpose: String {
-    case member, link, application, challenge, digits, change, record, head, name, sum
+    case member, link, application, commitment, challenge, digits, change, record, head, name, sum
     case epochKey = "epoch key"
     case epochCommitment = "epoch commitment"
     case earlierEpoch = "earlier epoch"
