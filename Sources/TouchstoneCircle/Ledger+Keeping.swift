@@ -66,10 +66,11 @@ extension Ledger {
         return versions[name]?.first { $0.member == member && $0.counter == counter }
     }
 
-    /// The next head, if it would say anything new, or the last one is older than `silence` milliseconds; the ledger stays as it is.
-    package func nextHead(epoch: UInt32, sumKey: SymmetricKey, now: UInt64, silence: UInt64) -> MemberHead? {
+    /// The next head, if it would say anything new, or the last one is older than `silence` milliseconds; it is not kept yet.
+    package mutating func nextHead(epoch: UInt32, sumKey: SymmetricKey, now: UInt64, silence: UInt64) -> MemberHead? {
         var copy = self
         let head = copy.makeHead(epoch: epoch, sumKey: sumKey, now: now)
+        waitedForSince = copy.waitedForSince
         guard let last = heads[me], last.time + silence > now else { return head }
         var same = last
         (same.sequence, same.time) = (head.sequence, head.time)

@@ -43,7 +43,8 @@ extension Enclave {
 
     package enum CircleReason: String, CaseIterable, Sendable {
         case noCircle, inCircle, invalidName, invalidApplication, invalidChallenge, invalidReveal, invalidLink
-        case noApplication, noChallenge, otherChallenge, noMember, removed, full, tooOften, forked, passcodeNotSet,
+        case noApplication, noChallenge, nameTaken, otherChallenge, noMember, removed, full, tooOften, forked,
+            passcodeNotSet,
             locked
     }
 
@@ -215,9 +216,11 @@ extension Enclave {
     private mutating func remove(_ member: MemberID, _ lastCounter: UInt64) throws {
         let access = try circleAccess()
         guard member == access.me else {
-            guard access.chain.members[member] != nil, let epochs = access.epochs else {
-                throw CircleRefused(.noMember)
-            }
+            guard access.chain.members[member] != nil else { throw CircleRefused(.noMember) }
+            // A hostile member may have begun an epoch whose key not all got: it can be removed all the same.
+            let epochs =
+                try access.epochs
+                ?? EpochKeys(remainsOf: access.chain, of: access.me, opening: access.keys.sealing)
             let link = try access.chain.removing(
                 member, lastCounter: lastCounter, by: access.me, keys: epochs, random: random.bytes(count:),
                 sign: access.keys.sign)
@@ -272,6 +275,7 @@ extension Enclave {
         guard chain.removed[application.identity.id] == nil else { throw .init(.removed) }
         guard chain.members[application.identity.id] == nil else { throw .init(.invalidApplication) }
         guard chain.members.count < CircleChain.Limits.members else { throw .init(.full) }
+        guard !chain.members.values.contains(where: { $0.name == application.name }) else { throw .init(.nameTaken) }
         return application
     }
 

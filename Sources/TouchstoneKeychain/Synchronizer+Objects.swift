@@ -179,16 +179,23 @@ extension Synchronizer {
     func status() -> SyncInterface.GetStatus.Reply {
         let waiting = waitingCount
         let found = try? with { circle in
-            let members = circle.chain.members.sorted { $0.key < $1.key }.map { id, member in
+            var members = circle.chain.members.sorted { $0.key < $1.key }.map { id, member in
                 let head = circle.ledger.heads[id]
                 let seen = circle.ledger.seen[id] ?? 0
                 return SyncInterface.Member(
-                    member: id.description, name: member.name, isThisDevice: id == circle.me, isRecoveryKey: false,
+                    member: id.description, name: member.name, isThisDevice: id == circle.me,
+                    isRecoveryKey: member.isRecoveryKey,
                     lastHeard: head.map {
                         Date(timeIntervalSince1970: Double($0.time) / 1000).timeIntervalSinceReferenceDate
                     },
                     isComplete: id == circle.me || head.map { seen >= $0.counter } ?? false,
                     fault: circle.fault(of: id))
+            }
+            // A removed member that shows others another chain: it may have drawn a device to its side.
+            members += circle.ledger.faults.filter { $0.value == .forked && circle.chain.removed[$0.key] != nil }.map {
+                .init(
+                    member: $0.key.description, name: "a removed device", isThisDevice: false, isRecoveryKey: false,
+                    isComplete: false, fault: .forked)
             }
             return SyncInterface.GetStatus.Reply(
                 circle: circle.chain.circle.map { String(format: "%02x", $0) }.joined(),
@@ -209,7 +216,8 @@ extension Synchronizer.Circle {
         case .clock: return .clock
         case nil: break
         }
-        guard member != me else { return nil }
+        // Others have more of this device than it knows itself: its database was put back from a copy.
+        guard member != me else { return ledger.isRestored ? .rolledBack : nil }
         // SY-22: another member has seen more of it than the store gives to this device.
         let counter = ledger.heads[member]?.counter ?? 0
         let isBehind = ledger.heads.values.contains { $0.member != me && ($0.seen[member] ?? 0) > counter }

@@ -3177,7 +3177,7 @@ package enum EnclaveInterface {
 
     package enum CircleReason: String, CaseIterable, MessageCodable {
         case noCircle, inCircle, invalidName, invalidApplication, invalidChallenge, invalidReveal, invalidLink
-        case noApplication, noChallenge, otherChallenge, noMember, removed, full, tooOften, forked
+        case noApplication, noChallenge, nameTaken, otherChallenge, noMember, removed, full, tooOften, forked
         case passcodeNotSet, locked
     }
 

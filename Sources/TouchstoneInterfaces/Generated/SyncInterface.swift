@@ -551,7 +551,7 @@ package enum SyncInterface {
     /// The same application gets the same challenge, as long as it is the newest and the device is not restarted. The
     /// device answers five at most until its passcode is given again, so that nobody can search for digits.
     ///
-    /// Errors: NotOwner; NoCircle; Refused: invalidApplication, removed, full, tooOften, locked.
+    /// Errors: NotOwner; NoCircle; Refused: invalidApplication, nameTaken, removed, full, tooOften, locked.
     package enum Challenge: VarlinkMethod {
         package static let name = "io.touchstone.Sync.Challenge"
         package struct Parameters: MessageCodable {
@@ -647,8 +647,8 @@ package enum SyncInterface {
     ///
     /// ListLinks lists the new link, which counts once AddLinks brought it back from the store.
     ///
-    /// Errors: NotOwner; NoCircle; PasscodeRejected; Refused: invalidApplication, invalidReveal, noChallenge, full,
-    /// removed, passcodeNotSet, locked, busy, staleNonce, unreadablePasscode.
+    /// Errors: NotOwner; NoCircle; PasscodeRejected; Refused: invalidApplication, nameTaken, invalidReveal,
+    /// noChallenge, full, removed, passcodeNotSet, locked, busy, staleNonce, unreadablePasscode.
     package enum Approve: VarlinkMethod {
         package static let name = "io.touchstone.Sync.Approve"
         package struct Parameters: MessageCodable {
@@ -760,7 +760,7 @@ package enum SyncInterface {
 
     package enum Reason: String, CaseIterable, MessageCodable {
         case inCircle, invalidName, invalidApplication, invalidChallenge, invalidReveal, invalidLink
-        case noApplication, noChallenge, otherChallenge, noMember, removed, full, tooOften, forked
+        case noApplication, noChallenge, nameTaken, otherChallenge, noMember, removed, full, tooOften, forked
         case passcodeNotSet, locked, busy, staleNonce, unreadablePasscode
     }
 
