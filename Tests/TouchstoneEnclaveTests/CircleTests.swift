@@ -38,7 +38,7 @@ private struct Member {
         return links
     }
 
-    mutating func let(_ other: inout Member, join name: String = "lap") throws {
+    mutating func admit(_ other: inout Member, join name: String = "lap") throws {
         let application = try other.enclave.applyToCircle(named: name)
         let challenge = try enclave.challenge(application)
         let reveal = try other.enclave.reveal(to: challenge)
@@ -109,7 +109,7 @@ private struct Member {
         var (one, two) = (try Member(), try Member())
         try one.found()
         let before = try one.record()
-        try one.let(&two)
+        try one.admit(&two)
         for record in try [before, one.record(.afterFirstUnlock, counter: 2), one.record(.always, counter: 3)] {
             guard case .item(let item) = try two.opened(record) else {
                 Issue.record("not opened")
@@ -166,13 +166,13 @@ private struct Member {
     @Test("SY-11: a proposed link counts once it came back, and not where another has its place") func proposed() throws {
         var (one, two, three) = (try Member(), try Member(), try Member())
         try one.found()
-        try one.let(&two)
+        try one.admit(&two)
         let name = try #require(one.facts).links.count
         #expect(try one.agree(to: one.enclave.checkRemoving(two.member, named: "lap", lastCounter: 0)))
         #expect(one.facts?.proposed != nil)
         #expect(one.facts?.links.count == name)
         // The other one was faster.
-        try two.let(&three, join: "pad")
+        try two.admit(&three, join: "pad")
         _ = try one.enclave.addLinks(#require(two.facts).links)
         #expect(one.facts?.proposed == nil)
         #expect(one.facts?.links == two.facts?.links)
@@ -181,7 +181,7 @@ private struct Member {
     @Test("SY-12: who is removed has no circle, and opens nothing newer") func removed() throws {
         var (one, two) = (try Member(), try Member())
         try one.found()
-        try one.let(&two)
+        try one.admit(&two)
         let old = two
         refused(.noMember) { try one.enclave.checkRemoving(two.member, named: "desk", lastCounter: 0) }
         #expect(try one.agree(to: one.enclave.checkRemoving(two.member, named: "lap", lastCounter: 0)))
@@ -194,7 +194,7 @@ private struct Member {
     @Test("SY-11: a device leaves with a link, or at once where no link can reach the others") func leave() throws {
         var (one, two) = (try Member(), try Member())
         try one.found()
-        try one.let(&two)
+        try one.admit(&two)
         let me = try two.member
         #expect(try two.agree(to: two.enclave.checkRemoving(me, named: "lap", lastCounter: 0)))
         var leaving = two
@@ -257,7 +257,7 @@ private struct Member {
     @Test("SY-13: the keys that come out are of tags, and no foreign head is signed") func keysStay() throws {
         var (one, two) = (try Member(), try Member())
         try one.found()
-        try one.let(&two)
+        try one.admit(&two)
         let facts = try #require(one.facts)
         let keys = try #require(facts.tagKeys)
         let access = try one.enclave.circleAccess()
