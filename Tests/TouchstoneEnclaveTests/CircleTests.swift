@@ -265,10 +265,8 @@ private struct Member {
         let record = try SealedRecord(one.record())
         #expect(record.opened(with: try #require(access.epochs)) != nil)
         #expect(Set([keys.names] + keys.sums).count == 1 + keys.sums.count)
-        let link = UInt32(facts.links.count - 1)
-        var head = MemberHead(
-            member: try one.member, sequence: 1, counter: 1, time: 1, epoch: 0, link: link,
-            linkHash: try #require(access.chain.hash(of: link)), sum: RecordSum(), seen: [:], stable: [:])
+        var ledger = Ledger(me: try one.member, membership: access.chain.membership)
+        var head = ledger.makeHead(epoch: 0, sumKey: try #require(access.epochs?.sumKey(of: 0)), now: 1)
         #expect(one.enclave.signHead(head.written) != nil)
         head.member = try two.member
         #expect(one.enclave.signHead(head.written) == nil)
