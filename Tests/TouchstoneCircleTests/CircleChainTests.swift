@@ -327,7 +327,8 @@ struct EpochKeysTests {
         // A hostile member seals some other key to the new one.
         let box = try EpochStart.seal(EpochKeys.fresh(0, random: random), to: desktop.identity, nonce: chain.nonce)
         let link = try CircleLink(
-            .add(desktop.identity, name: "desktop", isRecoveryKey: false, box: box), number: 1, previous: chain.head, signer: laptop.id,
+            .add(desktop.identity, name: "desktop", isRecoveryKey: false, box: box), number: 1, previous: chain.head,
+            signer: laptop.id,
             sign: laptop.sign)
         let joined = try chain.with(link)
         #expect(throws: UnusableEpoch.self) { try desktop.keys(joined) }

@@ -186,7 +186,9 @@ struct LedgerTests {
         // It is deleted while the other device is away.
         let tombstone = home.write(name(1), isTombstone: true, now: start + 10)
         let later = start + days * day
-        for month in 1...5 as ClosedRange<UInt64> { _ = home.makeHead(epoch: 0, sumKey: sumKey, now: start + month * 30 * day) }
+        for month in 1...5 as ClosedRange<UInt64> {
+            _ = home.makeHead(epoch: 0, sumKey: sumKey, now: start + month * 30 * day)
+        }
         _ = home.makeHead(epoch: 0, sumKey: sumKey, now: later)
         _ = home.makeHead(epoch: 0, sumKey: sumKey, now: later)
         _ = home.forgetDead()

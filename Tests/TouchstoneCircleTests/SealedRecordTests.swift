@@ -134,7 +134,8 @@ struct SealedRecordTests {
         let head = MemberHead(
             member: laptop.id, sequence: 4, counter: 9, time: 1_800_000_000_000, epoch: 0, link: 1,
             linkHash: chain.head,
-            sum: RecordSum([], key: SymmetricKey(size: .bits256)), seen: [laptop.id: 9, desktop.id: 2], stable: [laptop.id: 8])
+            sum: RecordSum([], key: SymmetricKey(size: .bits256)), seen: [laptop.id: 9, desktop.id: 2],
+            stable: [laptop.id: 8])
         let bytes = try head.bytes(sign: laptop.sign)
         let identity = { (member: MemberID) in self.chain.members[member]?.identity }
         let read = try MemberHead(bytes, identity: identity)
@@ -170,9 +171,12 @@ struct SealedRecordTests {
             RecordContent.item(
                 protection: 6, accessGroup: Data(), attributes: Data(count: 1 << 20 + 1), binding: Data(),
                 key: Data(count: 32)),
-            .item(protection: 6, accessGroup: Data(), attributes: Data(), binding: Data(count: 257), key: Data(count: 32)),
+            .item(
+                protection: 6, accessGroup: Data(), attributes: Data(), binding: Data(count: 257), key: Data(count: 32)),
             .item(protection: 6, accessGroup: Data(), attributes: Data(), binding: Data(), key: Data(count: 31)),
-            .item(protection: 6, accessGroup: Data(count: 1 << 16), attributes: Data(), binding: Data(), key: Data(count: 32)),
+            .item(
+                protection: 6, accessGroup: Data(count: 1 << 16), attributes: Data(), binding: Data(),
+                key: Data(count: 32)),
         ] {
             #expect(throws: MalformedBytes.self) { try record(header(), content) }
         }
