@@ -22,7 +22,11 @@ final class Synchronizer: Sendable {
     private let state = Mutex(State())
     private let isScheduled = Atomic(false)
     private let isInCircle = Atomic(false)
-    private let watchers = Mutex<[ObjectIdentifier: Watcher]>([:])
+    private let watchers = Mutex(Watchers())
+
+    private struct Watchers {
+        var all: [ObjectIdentifier: Watcher] = [:]
+    }
 
     private struct Watcher {
         /// The place of the newest own object, and the number of links.
@@ -307,30 +311,30 @@ final class Synchronizer: Sendable {
         ended: @escaping @Sendable () -> Void
     ) -> Bool {
         let isTaken = watchers.withLock { watchers in
-            guard watchers.count < Limits.watchers else { return false }
-            watchers[key] = Watcher(tell: tell, ended: ended)
+            guard watchers.all.count < Limits.watchers else { return false }
+            watchers.all[key] = Watcher(tell: tell, ended: ended)
             return true
         }
         if isTaken { queue.async { [weak self] in self?.tellWatchers() } }
         return isTaken
     }
 
-    func unwatch(_ key: ObjectIdentifier) { watchers.withLock { _ = $0.removeValue(forKey: key) } }
+    func unwatch(_ key: ObjectIdentifier) { watchers.withLock { _ = $0.all.removeValue(forKey: key) } }
 
     private func tellWatchersSoon() { queue.async { [weak self] in self?.tellWatchers() } }
 
     private func tellWatchers() {
         guard let circle = state.withLock({ $0.circle }) else {
             let ended = watchers.withLock { watchers in
-                defer { watchers = [:] }
-                return Array(watchers.values)
+                defer { watchers.all = [:] }
+                return Array(watchers.all.values)
             }
             for watcher in ended { watcher.ended() }
             return
         }
         guard let next = try? store.inspect({ try CircleTables.newestObject($0) }) else { return }
         let links = circle.links.count + (circle.proposed == nil ? 0 : 1)
-        for watcher in watchers.withLock({ Array($0.values) }) { watcher.tell(next, links) }
+        for watcher in watchers.withLock({ Array($0.all.values) }) { watcher.tell(next, links) }
     }
 
     /// Whether this device is in a circle.

@@ -6,10 +6,27 @@ import os
 import signal
 
 from circle import (
-    PASSCODE, Store, agreed, app_add, app_delete, app_read, app_update, decode, digest, done, encode, found, item, join, meet,
-    members, status, sync, with_passcode,
+    PASSCODE,
+    Store,
+    agreed,
+    app_add,
+    app_delete,
+    app_read,
+    app_update,
+    decode,
+    digest,
+    done,
+    encode,
+    found,
+    item,
+    join,
+    meet,
+    members,
+    status,
+    sync,
+    with_passcode,
 )
-from device import LONGEST_WAIT, Device, call, check, equal, main, wait_for
+from device import Device, call, check, equal, main, wait_for
 
 
 def devices(*names):
@@ -31,14 +48,14 @@ def devices(*names):
 
 @devices("one", "two")
 def an_item_goes_to_the_other_device(one, two):
-    """SY-10, SY-11, SY-13: two devices meet by digits, and an app finds what another device's app added."""
+    """SY-3, SY-10, SY-11, SY-13: two devices meet by digits, and an app finds what another device's app added."""
     store = Store()
     equal(sync(one, "ListObjects")[0], "NoCircle", "before there is one")
     found(one, "desk")
     app_add(one, "before", "was there")
     join(one, two, "lap", store)
     equal(sorted(members(two)), ["desk", "lap"], "who is in it")
-    store.carry_until(lambda: app_read(two, "before"), "the item of before", one, two)
+    store.carry_until(lambda: app_read(two, "before"), "the earlier item", one, two)
     app_add(one, "now", "secret")
     store.carry_until(lambda: app_read(two, "now"), "the new item", one, two)
     equal(app_read(two, "now"), "secret", "the other device's secret")

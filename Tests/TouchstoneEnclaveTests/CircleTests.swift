@@ -97,7 +97,9 @@ private struct Member {
         refused(.inCircle) { try device.enclave.checkFounding(named: "desk") }
     }
 
-    @Test("DEC-461: without a passcode, while locked, and with a name that hides there is no circle") func notFounded() throws {
+    @Test("DEC-461: without a passcode, while locked, and with a name that hides there is no circle") func notFounded()
+        throws
+    {
         refused(.passcodeNotSet) { try Member(passcode: nil).enclave.checkFounding(named: "desk") }
         var device = try Member()
         refused(.invalidName) { try device.enclave.checkFounding(named: "a\u{202E}b") }
@@ -125,7 +127,9 @@ private struct Member {
         guard case .forged = try two.opened(flipped) else { return #expect(Bool(false), "forged") }
     }
 
-    @Test("SY-10: the passcode is good for the device whose digits were compared, on both sides") func otherDevice() throws {
+    @Test("SY-10: the passcode is good for the device whose digits were compared, on both sides") func otherDevice()
+        throws
+    {
         var (one, two, three) = (try Member(), try Member(), try Member())
         try one.found()
         let application = try two.enclave.applyToCircle(named: "lap")
@@ -146,7 +150,8 @@ private struct Member {
         refused(.otherChallenge) { try two.enclave.reveal(to: three.enclave.challenge(application)) }
     }
 
-    @Test("SY-10: few numbers are said to others until the passcode is given, over a restart too") func numbers() throws {
+    @Test("SY-10: few numbers are said to others until the passcode is given, over a restart too") func numbers() throws
+    {
         var one = try Member()
         try one.found()
         for _ in 0..<Enclave.Limits.joinNumbers {
@@ -163,7 +168,8 @@ private struct Member {
         #expect(try one.enclave.challenge(application) == again)
     }
 
-    @Test("SY-11: a proposed link counts once it came back, and not where another has its place") func proposed() throws {
+    @Test("SY-11: a proposed link counts once it came back, and not where another has its place") func proposed() throws
+    {
         var (one, two, three) = (try Member(), try Member(), try Member())
         try one.found()
         try one.admit(&two)
@@ -211,7 +217,9 @@ private struct Member {
         #expect(one.facts == nil)
     }
 
-    @Test("SY-1, SY-13: nothing of this device only, and nothing that asks for the owner, is sealed") func excluded() throws {
+    @Test("SY-1, SY-13: nothing of this device only, and nothing that asks for the owner, is sealed") func excluded()
+        throws
+    {
         var device = try Member()
         try device.found()
         for protection in Accessibility.allCases where protection.isThisDeviceOnly {
@@ -237,7 +245,8 @@ private struct Member {
         guard case .item = try device.opened(record) else { return #expect(Bool(false), "unlocked") }
     }
 
-    @Test("SY-10: a member's keys outlive a restart and another passcode, and end with the passcode") func keys() throws {
+    @Test("SY-10: a member's keys outlive a restart and another passcode, and end with the passcode") func keys() throws
+    {
         var device = try Member()
         try device.found()
         let record = try device.record()
