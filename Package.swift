@@ -255,7 +255,7 @@ let package = Package(
             "touchstone",
             [
                 "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneMemory", "TouchstoneAge", "TouchstoneLog",
-                "TouchstoneTransport", "TouchstonePeers",
+                "TouchstoneTransport", "TouchstonePeers", "TouchstoneCircle",
                 "TouchstoneSystem", "TouchstoneDevice", "TouchstoneAgent", "CTouchstoneSystem", crypto, arguments,
             ]),
 

@@ -206,11 +206,17 @@ struct Leave: ParsableCommand {
     func run() throws {
         let forget = forget
         try Conversation.run { conversation in
-            if !forget {
-                let store = try await conversation.store()
-                _ = try await ChainExchange(conversation.calls, store).run()
-                conversation.say("ready")
-                _ = try await Change.publish(conversation, store)
+            let store = forget ? nil : try await conversation.store()
+            if let store { _ = try await ChainExchange(conversation.calls, store).run() }
+            conversation.say("ready")
+            do {
+                if let store {
+                    _ = try await Change.publish(conversation, store)
+                } else {
+                    _ = try await conversation.hear("changed")
+                }
+            } catch DeviceFailure.noCircle {
+                // The last member leaves at once.
             }
             try StoreSettings.remove(conversation.device)
             ProgressFile.remove(device: conversation.device.name)
