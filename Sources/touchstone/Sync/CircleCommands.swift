@@ -73,7 +73,7 @@ struct SyncCreateCommand: ParsableCommand {
         try conversation.say("changed")
         try conversation.hear("done")
         StandardOutput.say("The circle is made, and this device is its first member, \(PlainText.line(name)).")
-        SyncService.tellHowToStart(circle.paths)
+        try SyncService.start(circle.paths)
         StandardOutput.say("On your next device: touchstone sync join \(PlainText.line(store.store))")
     }
 }
@@ -123,7 +123,7 @@ struct SyncJoinCommand: ParsableCommand {
         try conversation.say("changed")
         try conversation.hear("done")
         StandardOutput.say("This device is in the circle, as \(PlainText.line(store.called)).")
-        SyncService.tellHowToStart(circle.paths)
+        try SyncService.start(circle.paths)
     }
 }
 
@@ -274,6 +274,7 @@ struct SyncLeaveCommand: ParsableCommand {
         if withoutStore, try circle.call(SyncInterface.GetStatus.self).circle != nil { try circle.remove(member) }
         try conversation.say("changed")
         try conversation.hear("done")
+        try SyncService.stop(circle.paths)
         StandardOutput.say("This device left the circle. Its items stay here, and no longer change with the others.")
     }
 }

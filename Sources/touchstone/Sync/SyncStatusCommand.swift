@@ -33,18 +33,20 @@ struct SyncStatusCommand: ParsableCommand {
             members["store"] = store.json
             try StandardOutput.json(JSONValue.object(members))
         } else if status.circle != nil {
-            Self.lines(status, store).forEach(StandardOutput.say)
+            Self.lines(status, store, device.paths).forEach(StandardOutput.say)
         }
         guard status.circle != nil else { throw Failure.noCircle(device.paths) }
     }
 
-    private static func lines(_ status: SyncInterface.GetStatus.Reply, _ store: StoreReport) -> [String] {
+    private static func lines(
+        _ status: SyncInterface.GetStatus.Reply, _ store: StoreReport, _ paths: DevicePaths
+    ) -> [String] {
         let others = status.members.count { !$0.isThisDevice }
         var lines = Table.lines([
             ["Circle", "\(store.circle ?? "?"), \(status.members.count) members, key number \(status.epoch ?? 0)"],
             ["Store", PlainText.line(store.address ?? "none: 'touchstone sync leave', then join again")],
             ["Reached", store.problem.map { "no: \(PlainText.line($0))" } ?? "yes"],
-            ["touchstone-sync", store.isRunning ? "runs" : "does not run: \(SyncService.startCommand)"],
+            ["touchstone-sync", store.isRunning ? "runs" : "does not run; start it: \(SyncService.startCommand(paths))"],
             ["Waiting", status.waiting == 0 ? "nothing" : "\(status.waiting) changes, until the device is unlocked"],
             [
                 "Ways back",
@@ -150,18 +152,5 @@ struct StoreReport: Decodable {
             "address": address.map { .text($0) } ?? .null, "circle": circle.map { .text($0) } ?? .null,
             "isRunning": .flag(isRunning), "problem": problem.map { .text($0) } ?? .null,
         ])
-    }
-}
-
-/// The program that stays.
-enum SyncService {
-    static let unit = "touchstone-sync.service"
-
-    static var startCommand: String {
-        UserManager.isRunning ? "systemctl --user enable --now \(unit)" : "touchstone-sync &"
-    }
-
-    static func tellHowToStart(_ paths: DevicePaths) {
-        StandardOutput.say("Now start synchronizing: \(startCommand)")
     }
 }
