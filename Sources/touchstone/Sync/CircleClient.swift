@@ -132,6 +132,7 @@ extension Failure {
         case .noApplication, .noChallenge: "the device was restarted meanwhile: begin again on both devices"
         case .otherChallenge:
             "another circle answered than the one whose digits were shown. Do not join here: somebody may be between your devices"
+        case .nameTaken: "another member has that name already; join with --name and another one"
         case .noMember: "the circle has no such member; 'touchstone sync members' lists them"
         case .removed: "this device was removed from the circle before; run 'touchstone sync join' there again"
         case .full: "the circle has as many members as it can; remove one first"

@@ -103,8 +103,9 @@ extension StoreSettings {
         }
     }
 
-    /// Keeps them in the place of earlier ones.
+    /// Keeps them in the place of earlier ones, of which nothing is known any more.
     func save(_ device: Device) throws(BridgeFailure) {
+        ProgressFile.remove(device: device.name)
         try Self.remove(device)
         guard let data = try? JSONEncoder().encode(self) else { throw .invalid }
         var attributes = Self.row
