@@ -17,8 +17,8 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 
-import botocore.session
 from device import LONGEST_WAIT, PROGRAMS, REPOSITORY, Device, call, check, equal, main, wait_for
 from keychain import PASSCODE
 
@@ -50,10 +50,7 @@ class Servers:
 
     def bucket(self):
         url, name = f"http://127.0.0.1:{self.said['port']}", f"keychains-{random.randrange(1 << 32)}"
-        client = botocore.session.get_session().create_client(
-            "s3", endpoint_url=url, region_name=self.said["region"], aws_access_key_id=self.said["key"],
-            aws_secret_access_key=self.said["secret"])
-        client.create_bucket(Bucket=name, CreateBucketConfiguration={"LocationConstraint": self.said["region"]})
+        urllib.request.urlopen(urllib.request.Request(f"{url}/-/{name}", data=b"{}", method="POST"), timeout=LONGEST_WAIT).close()
         return Store([f"{url}/{name}?region={self.said['region']}", "--key-id", self.said["key"]], self.said["secret"])
 
 
@@ -105,7 +102,7 @@ class Member(Device):
             [self.programs / "touchstone", "sync", *words], env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True)
 
-    def create(self, store, status=0):
+    def found(self, store, status=0):
         return self.run("sync", "create", *store.words, "--name", self.name, input=f"{store.lines}{PASSCODE}\n", status=status)
 
     def join(self, store, approver, digits=lambda shown: shown, status=0):
@@ -226,8 +223,8 @@ def devices_join_synchronize_and_are_removed(laptop, desktop, phone):
     with directory() as store:
         equal(laptop.run("sync", "status", status=1).stdout, "", "no circle yet")
         check("no circle" in desktop.run("sync", "join", *store.words, input=f"{PASSCODE}\n", status=5).stderr, "nothing to join")
-        check("first member" in laptop.create(store).stdout, "created")
-        check("in a circle" in laptop.create(store, status=5).stderr, "twice")
+        check("first member" in laptop.found(store).stdout, "created")
+        check("in a circle" in laptop.found(store, status=5).stderr, "twice")
         laptop.start()
         laptop.add("before", "it was there")
         desktop.join(store, laptop)
@@ -266,7 +263,7 @@ def devices_join_synchronize_and_are_removed(laptop, desktop, phone):
 @with_members("laptop", "desktop")
 def wrong_digits_let_nobody_in(laptop, desktop):
     with directory() as store:
-        laptop.create(store)
+        laptop.found(store)
         said = desktop.join(store, laptop, lambda shown: f"{(int(shown.replace(' ', '')) + 1) % 1_000_000:06}", status=5)
         check("turned" in said, said)
         equal(laptop.members(), ["laptop"], "members")
@@ -287,7 +284,7 @@ def credentials_are_in_no_file_and_wrong_ones_are_named(laptop):
         check("--key-id" in laptop.run("sync", "create", "https://x/y?region=z", input="\n", status=78).stderr, "access key")
         laptop.run("sync", "create", *store.words, input=f"{store.lines}123456\n", status=6)
         laptop.run("sync", "status", status=1)
-        laptop.create(store)
+        laptop.found(store)
         laptop.start()
         for path in laptop.work.rglob("*"):
             if path.is_file():
@@ -303,7 +300,7 @@ def credentials_are_in_no_file_and_wrong_ones_are_named(laptop):
 def postgresql_brings_an_item_at_once_and_comes_back(laptop, desktop):
     with Servers() as servers:
         store = servers.postgresql()
-        laptop.create(store)
+        laptop.found(store)
         laptop.start()
         desktop.join(store, laptop)
         desktop.start()
@@ -320,7 +317,7 @@ def postgresql_brings_an_item_at_once_and_comes_back(laptop, desktop):
 def an_object_store_does_it_too(laptop, desktop):
     with Servers() as servers:
         store = servers.bucket()
-        laptop.create(store)
+        laptop.found(store)
         laptop.start("--poll", "1")
         desktop.join(store, laptop)
         desktop.start("--poll", "1")
@@ -332,7 +329,7 @@ def killed_at_random_times_it_loses_nothing(laptop, desktop):
     seed = int(os.environ.get("SYNC_SEED", random.randrange(1 << 32)))
     dice = random.Random(seed)
     with directory() as store:
-        laptop.create(store)
+        laptop.found(store)
         laptop.start("--poll", "1")
         desktop.join(store, laptop)
         desktop.start("--poll", "1")

@@ -38,7 +38,8 @@ struct Serve: ParsableCommand {
             let status = await Synchronizing(device: device, poll: poll).run()
             Foundation.exit(status)
         }
-        dispatchMain()
+        // Not dispatchMain, whose own thread would take the signals.
+        while true { pause() }
     }
 }
 
