@@ -1,6 +1,6 @@
 import Foundation
-import SyncEngine
-import SyncStores
+@testable import SyncEngine
+@testable import SyncStores
 import Testing
 
 /// Links of the circle's chain at the store: whoever puts one first has made the change (SY-11).

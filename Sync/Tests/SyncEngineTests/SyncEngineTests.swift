@@ -1,12 +1,13 @@
 import Foundation
-import SyncEngine
-import SyncStores
+@testable import SyncEngine
+@testable import SyncStores
 import Testing
 
 /// What is moved when, over a real directory.
 @Suite struct SyncEngineTests {
     private let bench: Bench
-    private let (ada, bob) = (SmallDevice("a"), SmallDevice("b"))
+    private let ada = SmallDevice("a")
+    private let bob = SmallDevice("b")
 
     init() throws { bench = try Bench() }
 

@@ -1,6 +1,6 @@
 import Foundation
-import SyncEngine
-import SyncStores
+@testable import SyncEngine
+@testable import SyncStores
 import Synchronization
 import Testing
 

@@ -1,6 +1,6 @@
 import Foundation
 import Synchronization
-import SyncEngine
+@testable import SyncEngine
 
 /// A device that keeps whatever it is given: what it does with records is tested with the daemons, by sync-program.
 final class SmallDevice: SyncDevice {
