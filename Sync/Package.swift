@@ -44,7 +44,7 @@ let package = Package(
         .target(name: "SyncEngine", dependencies: ["SyncStores"], swiftSettings: strict),
         .testTarget(name: "SyncEngineTests", dependencies: ["SyncEngine", "SyncStores"], swiftSettings: asUsers),
         .executableTarget(
-            name: "touchstone-sync", 
+            name: "touchstone-sync",
             dependencies: ["SyncEngine", "SyncStores", bridgeCore, bridgeProcesses, device, wiping, arguments],
             swiftSettings: strict),
         .testTarget(name: "SyncStoresTests", dependencies: ["SyncStores"], swiftSettings: asUsers),

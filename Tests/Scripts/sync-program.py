@@ -220,6 +220,7 @@ def both_ways(one, two, what):
 
 @with_members("laptop", "desktop", "phone")
 def devices_join_synchronize_and_are_removed(laptop, desktop, phone):
+    """SY-3: this program has the same path for each device, and with it the same group. SY-12: what a removed device reads. SY-32."""
     with directory() as store:
         equal(laptop.run("sync", "status", status=1).stdout, "", "no circle yet")
         check("no circle" in desktop.run("sync", "join", *store.words, input=f"{PASSCODE}\n", status=5).stderr, "nothing to join")

@@ -99,7 +99,8 @@ extension Failure {
     static func noCircle(_ paths: DevicePaths) -> Failure {
         Failure(
             .no,
-            "\(paths.name) is in no circle: 'touchstone sync create STORE' makes one, 'touchstone sync join STORE' joins one")
+            "\(paths.name) is in no circle: 'touchstone sync create STORE' makes one, 'touchstone sync join STORE' joins one"
+        )
     }
 
     /// The answers of `io.touchstone.Sync`.

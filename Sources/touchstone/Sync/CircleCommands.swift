@@ -230,7 +230,8 @@ struct SyncRemoveCommand: ParsableCommand {
         }
         guard found.count == 1 else {
             throw Failure(
-                .usage, "several devices have that name; give the beginning of one's identifier: 'touchstone sync members'")
+                .usage,
+                "several devices have that name; give the beginning of one's identifier: 'touchstone sync members'")
         }
         guard !member.isThisDevice else { throw Failure(.usage, "that is this device: use 'touchstone sync leave'") }
         let conversation = try StoreConversation(circle.paths, ["change"])

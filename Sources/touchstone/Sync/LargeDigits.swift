@@ -2,7 +2,8 @@
 enum LargeDigits {
     /// Three rows of each digit, as of a clock.
     private static let shapes = [
-        " _ | ||_|", "     |  |", " _  _||_ ", " _  _| _|", "   |_|  |", " _ |_  _|", " _ |_ |_|", " _   |  |", " _ |_||_|",
+        " _ | ||_|", "     |  |", " _  _||_ ", " _  _| _|", "   |_|  |", " _ |_  _|", " _ |_ |_|", " _   |  |",
+        " _ |_||_|",
         " _ |_| _|",
     ].map(Array.init)
 

@@ -70,7 +70,8 @@ struct StoreStep: Codable {
             case "secret": try say(secret: SecretQuestion.ask(step.text ?? "The store's secret: "))
             case "failed":
                 throw Failure(
-                    step.status.flatMap(ExitStatus.init(rawValue:)) ?? .internalError, step.text ?? "touchstone-sync failed")
+                    step.status.flatMap(ExitStatus.init(rawValue:)) ?? .internalError,
+                    step.text ?? "touchstone-sync failed")
             default: return step
             }
         }

@@ -46,7 +46,10 @@ struct SyncStatusCommand: ParsableCommand {
             ["Circle", "\(store.circle ?? "?"), \(status.members.count) members, key number \(status.epoch ?? 0)"],
             ["Store", PlainText.line(store.address ?? "none: 'touchstone sync leave', then join again")],
             ["Reached", store.problem.map { "no: \(PlainText.line($0))" } ?? "yes"],
-            ["touchstone-sync", store.isRunning ? "runs" : "does not run; start it: \(SyncService.startCommand(paths))"],
+            [
+                "touchstone-sync",
+                store.isRunning ? "runs" : "does not run; start it: \(SyncService.startCommand(paths))",
+            ],
             ["Waiting", status.waiting == 0 ? "nothing" : "\(status.waiting) changes, until the device is unlocked"],
             [
                 "Ways back",
@@ -59,7 +62,8 @@ struct SyncStatusCommand: ParsableCommand {
         if status.isExpired {
             lines.append("")
             lines.append(
-                "This device was away for more than 180 days: 'touchstone sync leave', then join again. Its items stay.")
+                "This device was away for more than 180 days: 'touchstone sync leave', then join again. Its items stay."
+            )
         }
         return lines
     }

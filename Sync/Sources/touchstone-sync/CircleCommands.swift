@@ -28,7 +28,8 @@ struct Create: ParsableCommand {
             let (settings, store) = try await conversation.newStore(options)
             guard try await ChainExchange.link(0, in: store) == nil else {
                 throw Refusal(
-                    text: "there is a circle named \(settings.circle) at this store already: 'touchstone sync join' joins it, and "
+                    text:
+                        "there is a circle named \(settings.circle) at this store already: 'touchstone sync join' joins it, and "
                         + "--circle NAME makes another one")
             }
             try settings.save(conversation.device)
@@ -56,7 +57,8 @@ struct Join: ParsableCommand {
             let (settings, store) = try await conversation.newStore(options)
             guard try await ChainExchange.link(0, in: store) != nil else {
                 throw Refusal(
-                    text: "there is no circle named \(settings.circle) at this store; 'touchstone sync create' makes one")
+                    text:
+                        "there is no circle named \(settings.circle) at this store; 'touchstone sync create' makes one")
             }
             let board = BoardChanges(store)
             conversation.say("ready")
@@ -74,7 +76,9 @@ struct Join: ParsableCommand {
             }
             let link = try await Self.wait(board, application) { $0.link }
             let links = try await ChainExchange.links(in: store)
-            guard links.count > link else { throw StoreError.unavailable("not all of the circle has come yet: try again") }
+            guard links.count > link else {
+                throw StoreError.unavailable("not all of the circle has come yet: try again")
+            }
             conversation.say(Step(step: "links", links: links))
             _ = try await conversation.hear("changed")
             try settings.save(conversation.device)
@@ -167,7 +171,8 @@ struct Approve: ParsableCommand {
         throw gone
     }
 
-    private static let gone = Refusal(text: "the new device does not wait any more: run 'touchstone sync join' there again")
+    private static let gone = Refusal(
+        text: "the new device does not wait any more: run 'touchstone sync join' there again")
 }
 
 /// The store's half of `touchstone sync remove`.

@@ -78,7 +78,9 @@ struct Conversation: Sendable {
             say(Step(step: "secret", text: question))
             let secret = PasscodeBuffer()
             guard PasscodeLine.read(into: secret) else { throw Ended() }
-            guard !secret.isTooLong else { throw StoreError.configuration("the store's secret is longer than 256 bytes") }
+            guard !secret.isTooLong else {
+                throw StoreError.configuration("the store's secret is longer than 256 bytes")
+            }
             settings.take(secret: secret)
         }
         let store = try settings.open()

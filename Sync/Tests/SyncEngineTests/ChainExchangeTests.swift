@@ -1,7 +1,8 @@
 import Foundation
+import Testing
+
 @testable import SyncEngine
 @testable import SyncStores
-import Testing
 
 /// Links of the circle's chain at the store: whoever puts one first has made the change (SY-11).
 @Suite struct ChainExchangeTests {

@@ -1,7 +1,8 @@
 import Foundation
+import Testing
+
 @testable import SyncEngine
 @testable import SyncStores
-import Testing
 
 /// What is moved when, over a real directory.
 @Suite struct SyncEngineTests {
@@ -144,6 +145,7 @@ import Testing
         restored.write(.record, 2, 77)
         let again = try await bench.member(restored)
         try await again.round()
-        #expect(restored.taken[ObjectName(kind: .record, member: ada.member, counter: 2)] == Data(repeating: 2, count: 256))
+        #expect(
+            restored.taken[ObjectName(kind: .record, member: ada.member, counter: 2)] == Data(repeating: 2, count: 256))
     }
 }

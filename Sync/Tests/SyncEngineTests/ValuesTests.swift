@@ -1,12 +1,16 @@
 import Foundation
+import Testing
+
 @testable import SyncEngine
 @testable import SyncStores
-import Testing
 
 /// Names, bytes, ranges, waits and the board.
 @Suite struct ValuesTests {
     @Test func sy30_namesAreReadAsTheyWereWritten() throws {
-        let members = [String(repeating: "0", count: 64), String(repeating: "f", count: 64), "0123456789abcdef" + String(repeating: "7", count: 48)]
+        let members = [
+            String(repeating: "0", count: 64), String(repeating: "f", count: 64),
+            "0123456789abcdef" + String(repeating: "7", count: 48),
+        ]
         for member in members {
             for kind in ObjectKind.allCases {
                 for counter in [1, 2, .max] as [Int64] {
@@ -44,7 +48,10 @@ import Testing
             #expect(padded.count % 256 == 0)
             #expect(PaddedBytes.content(of: padded) == bytes)
         }
-        for wrong in [Data(), Data([1]), Data(repeating: 0, count: 512), Data(repeating: 255, count: 256), Data([1, 0, 0, 0, 9] + [UInt8](repeating: 1, count: 251))] {
+        for wrong in [
+            Data(), Data([1]), Data(repeating: 0, count: 512), Data(repeating: 255, count: 256),
+            Data([1, 0, 0, 0, 9] + [UInt8](repeating: 1, count: 251)),
+        ] {
             #expect(PaddedBytes.content(of: wrong) == nil)
         }
     }
@@ -105,7 +112,8 @@ import Testing
     }
 
     @Test func sy10_aBoardOfSomebodyElseIsNamed() async throws {
-        let store = try await Bench().store()
+        let bench = try Bench()
+        let store = try await bench.store()
         _ = try await store.swapHead(nil, for: Data("hello".utf8))
         await #expect(throws: StoreError.self) { try await BoardChanges(store).read() }
     }

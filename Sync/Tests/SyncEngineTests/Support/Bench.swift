@@ -1,8 +1,9 @@
 import Foundation
-@testable import SyncEngine
-@testable import SyncStores
 import Synchronization
 import Testing
+
+@testable import SyncEngine
+@testable import SyncStores
 
 /// A real directory as the store, and devices beside it.
 final class Bench {
@@ -56,7 +57,9 @@ final class Member {
     func round(retries: Bool = false) async throws -> SyncEngine.Moved { try await engine.round(retries: retries) }
 
     /// The process ended, and begins with what it saved.
-    func restart() throws { engine = SyncEngine(device, store, try progress) { [saved] new in saved.progress.withLock { $0 = new } } }
+    func restart() throws {
+        engine = SyncEngine(device, store, try progress) { [saved] new in saved.progress.withLock { $0 = new } }
+    }
 }
 
 /// A directory that fails at a call, before or after it was done.

@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+
 @testable import SyncEngine
 
 /// A device that keeps whatever it is given: what it does with records is tested with the daemons, by sync-program.
@@ -95,7 +96,9 @@ final class SmallDevice: SyncDevice {
                 if state.links.contains(link) { continue }
                 if state.proposes { state.links.removeLast() }
                 state.proposes = false
-                guard link.starts(with: Data("link \(state.links.count) ".utf8)) else { return .failure(.refused("forked")) }
+                guard link.starts(with: Data("link \(state.links.count) ".utf8)) else {
+                    return .failure(.refused("forked"))
+                }
                 state.links.append(link)
             }
             state.proposes = false
