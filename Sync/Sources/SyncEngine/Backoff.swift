@@ -10,6 +10,7 @@ package struct Backoff: Sendable {
     /// The next wait.
     ///
     /// - Parameter chance: 0…1. Several devices that lost one store do not come back at the same moment.
+    /// - Returns: How long to wait now.
     package mutating func next(chance: Double) -> Duration {
         let wait = min(last.map { $0 * 2 } ?? Self.first, Self.longest)
         last = wait

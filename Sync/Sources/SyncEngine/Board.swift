@@ -45,6 +45,7 @@ package struct BoardChanges: Sendable {
     ///
     /// - Parameter body: Called again if another member was faster.
     /// - Returns: The board after the change.
+    /// - Throws: `StoreError`, and what `body` throws.
     @discardableResult
     package func change(_ body: @Sendable (inout Board) throws -> Void) async throws -> Board {
         for _ in 0..<Self.attempts {

@@ -43,6 +43,7 @@ package struct SyncEngine: Sendable {
     /// Moves everything that there is.
     ///
     /// - Parameter retries: Whether what waits is given to the device again.
+    /// - Returns: How much it was.
     /// - Throws: `StoreError` or `DeviceFailure`; the next round goes on.
     package mutating func round(retries: Bool) async throws -> Moved {
         var moved = Moved()

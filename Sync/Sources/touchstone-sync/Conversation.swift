@@ -32,6 +32,7 @@ struct Conversation: Sendable {
     /// Runs one command's half, and ends this process.
     ///
     /// - Parameter body: What is done; what it throws is told as a sentence and an exit status.
+    /// - Throws: `ValidationError` if no device can have the name that was given.
     static func run(_ body: @escaping @Sendable (Conversation) async throws -> Void) throws -> Never {
         _ = touchstone_wipes_memory()
         _ = BridgeProcess.harden()

@@ -63,7 +63,9 @@ struct StoreSettings: Codable {
         }
     }
 
-    /// How long a wait for news is. PostgreSQL says when there is something, and is asked all the same.
+    /// How long a wait for news is.
+    ///
+    /// PostgreSQL says when there is something, and is asked all the same.
     var poll: Duration {
         get throws(StoreError) {
             switch try kind {

@@ -27,7 +27,9 @@ final class SmallDevice: SyncDevice {
     let member: String
     let state = Mutex(State())
 
-    /// - Parameter digit: A hexadecimal digit, 64 of which are its identifier.
+    /// - Parameters:
+    ///   - digit: A hexadecimal digit, 64 of which are its identifier.
+    ///   - links: Of its chain.
     init(_ digit: Character, links: [Data] = [link(0)]) {
         member = String(repeating: digit, count: 64)
         state.withLock { $0.links = links }
