@@ -32,7 +32,9 @@ struct EpochStart: Hashable, Sendable {
 
     /// The key of an epoch before, under this one's.
     struct Earlier: Hashable {
-        /// Mostly the one just before. If that one's key does not lead to all before it, an older one.
+        /// Mostly the one just before.
+        ///
+        /// If that one's key does not lead to all before it, an older one.
         var epoch: UInt32
         var sealed: Data
     }
@@ -117,7 +119,9 @@ struct EpochStart: Hashable, Sendable {
 
 /// The keys of all epochs of a circle so far: a member's newest box opens the last, and each has the one before.
 package struct EpochKeys: Sendable {
-    /// Those that open. A hostile member can make an epoch whose key some members do not get.
+    /// Those that open.
+    ///
+    /// A hostile member can make an epoch whose key some members do not get.
     private var keys: [UInt32: EpochKey] = [:]
     private let newest: UInt32
     /// The newest key that leads a new member to all before it: the next epoch's key leads to this one.
@@ -198,7 +202,9 @@ package struct EpochKeys: Sendable {
 
     package subscript(epoch: UInt32) -> EpochKey? { keys[epoch] }
 
-    /// What the sums of heads are made with in an epoch; it opens nothing. nil: there is no such epoch.
+    /// What the sums of heads are made with in an epoch; it opens nothing.
+    ///
+    /// nil: there is no such epoch.
     package func sumKey(of epoch: UInt32) -> SymmetricKey? {
         guard epoch <= newest else { return nil }
         // With a key that this member did not get no sum fits.

@@ -34,7 +34,9 @@ package struct Ledger: Sendable {
     package enum Limits {
         /// Of a tombstone at least, and of a member's silence at most: 180 days, in milliseconds (SY-21).
         package static let longestAway: UInt64 = 180 * 24 * 3600 * 1000
-        /// What a clock may run ahead of all heads at once, in milliseconds: 90 days. More is a clock that is wrong.
+        /// What a clock may run ahead of all heads at once, in milliseconds: 90 days.
+        ///
+        /// More is a clock that is wrong.
         static let longestLeap: UInt64 = 90 * 24 * 3600 * 1000
         /// For how long links, or what another member has, may be on their way: an hour, in milliseconds.
         static let longestDelay: UInt64 = 3600 * 1000

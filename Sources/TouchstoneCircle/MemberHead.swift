@@ -124,7 +124,9 @@ package struct RecordSum: Hashable, Sendable {
 
     init(_ bytes: Data) { self.bytes = bytes }
 
-    /// - Parameter versions: In the order of their counters.
+    /// - Parameters:
+    ///   - versions: In the order of their counters.
+    ///   - key: Of the sums of one epoch.
     init(_ versions: [RecordVersion], key: SymmetricKey) {
         var code = HMAC<SHA256>(key: key)
         for version in versions {

@@ -53,7 +53,9 @@ extension Enclave {
         package var member: MemberID
         package var links: [Data]
         package var proposed: Data?
-        /// Of names, and of sums by epoch; they open nothing. nil: the device was not unlocked since its boot.
+        /// Of names, and of sums by epoch; they open nothing.
+        ///
+        /// nil: the device was not unlocked since its boot.
         package var tagKeys: (names: Data, sums: [Data])?
     }
 

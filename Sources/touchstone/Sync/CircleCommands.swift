@@ -12,7 +12,7 @@ struct StoreArguments: ParsableArguments {
             "A directory that all devices see, postgresql://USER@HOST/DATABASE, or https://HOST/BUCKET?region=REGION.",
             valueName: "store"), completion: .directory)
     var store: String
-    @Option(help: ArgumentHelp("The circle's name in the store: a–z and 0–9.", valueName: "name"))
+    @Option(help: ArgumentHelp("The circle's name in the store: a-z and 0-9.", valueName: "name"))
     var circle = "keychain"
     @Option(
         name: .customLong("key-id"),
@@ -24,7 +24,7 @@ struct StoreArguments: ParsableArguments {
     func validate() throws {
         guard (1...64).contains(circle.utf8.count),
             circle.utf8.allSatisfy({ (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) })
-        else { throw ValidationError("--circle takes 1 to 64 of the characters a–z and 0–9") }
+        else { throw ValidationError("--circle takes 1 to 64 of the characters a-z and 0-9") }
         guard !store.hasPrefix("-") else { throw ValidationError("name a store") }
     }
 
