@@ -5,7 +5,7 @@ PROGRAMS := touchstone touchstoned touchstone-enclave
 # SignIn and Desktop have folders of their own. In the shared one a package that SignIn needs would take our module Security for
 # Apple's. The command would find the window's program beside itself, and setup and its tests would ask about it.
 BUILD := script/build
-.PHONY: help build bridges desktop pages sign-in demo simulator screenshots test test-system fuzz sanitize deb dist test-deb bench format docs check clean
+.PHONY: help build bridges sync desktop pages sign-in demo simulator screenshots test test-system fuzz sanitize deb dist test-deb bench format docs check clean
 
 help: ## What there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,6 +18,10 @@ bridges: ## Build what ssh, git and sudo ask: touchstone-ssh-agent, git-credenti
 	@script/install-packages build
 	@$(BUILD) --package-path Bridges
 	@script/pam-module .build/debug
+
+sync: ## Build touchstone-sync, which carries synchronizable items between your devices
+	@script/install-packages build
+	@$(BUILD) --package-path Sync --product touchstone-sync
 
 desktop: ## Build touchstone-agent, the window that asks (GTK 4)
 	@script/install-packages desktop

@@ -97,7 +97,7 @@ let package = Package(
                 .embedInCode("io.touchstone.Agent.varlink"), .embedInCode("io.touchstone.Authentication.varlink"),
                 .embedInCode("io.touchstone.Backup.varlink"), .embedInCode("io.touchstone.Device.varlink"),
                 .embedInCode("io.touchstone.Inspector.varlink"), .embedInCode("io.touchstone.Key.varlink"),
-                .embedInCode("io.touchstone.Keychain.varlink"),
+                .embedInCode("io.touchstone.Keychain.varlink"), .embedInCode("io.touchstone.Sync.varlink"),
             ]),
         library("TouchstoneMemory", ["CSodium"]),
         library("TouchstoneCertificates", [asn1]),
@@ -139,12 +139,14 @@ let package = Package(
             ]),
 
         // enclave and its root of trust
-        library("TouchstoneEnclave", ["TouchstoneCore", "TouchstoneMemory", "TouchstoneLog", "CSodium", crypto]),
+        library(
+            "TouchstoneEnclave",
+            ["TouchstoneCore", "TouchstoneMemory", "TouchstoneLog", "TouchstoneCircle", "CSodium", crypto]),
         library(
             "TouchstoneEnclaveHost",
             [
                 "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclave", "TouchstoneEnclaveInterface",
-                "TouchstoneLog", "TouchstoneTransport",
+                "TouchstoneLog", "TouchstoneCircle", "TouchstoneTransport",
             ]),
         library("TouchstoneFileRoot", ["TouchstoneEnclave", "TouchstoneMemory", crypto]),
         library("TouchstoneTPMRoot", ["TouchstoneEnclave", "TouchstoneMemory", "CTSS", "CTouchstoneTCTI", crypto]),
@@ -160,7 +162,7 @@ let package = Package(
             [
                 "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclaveInterface", "TouchstoneTransport",
                 "TouchstoneEnclaveClient",
-                "TouchstoneCertificates", "TouchstoneMemory",
+                "TouchstoneCertificates", "TouchstoneMemory", "TouchstoneCircle",
                 "CTouchstoneSystem", crypto,
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
@@ -253,7 +255,7 @@ let package = Package(
             "touchstone",
             [
                 "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneMemory", "TouchstoneAge", "TouchstoneLog",
-                "TouchstoneTransport", "TouchstonePeers",
+                "TouchstoneTransport", "TouchstonePeers", "TouchstoneCircle",
                 "TouchstoneSystem", "TouchstoneDevice", "TouchstoneAgent", "CTouchstoneSystem", crypto, arguments,
             ]),
 
@@ -375,7 +377,7 @@ let package = Package(
             [
                 "TouchstoneEnclave", "TouchstoneEnclaveHost", "TouchstoneFileRoot", "TouchstoneCore",
                 "TouchstoneInterfaces", "TouchstoneEnclaveInterface", "TouchstoneLog", "TouchstoneMemory",
-                "TouchstoneTransport", crypto,
+                "TouchstoneCircle", "TouchstoneTransport", crypto,
             ], resources: [.copy("Fixtures")]),
     ]
 )

@@ -44,6 +44,11 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 
 let package = Package(
     name: "touchstone-bridges",
+    // For the package Sync, whose program is one more that stays.
+    products: [
+        .library(name: "BridgeCore", targets: ["BridgeCore"]),
+        .library(name: "BridgeProcesses", targets: ["BridgeProcesses"]),
+    ],
     dependencies: [
         .package(name: "touchstone", path: ".."),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

@@ -61,7 +61,7 @@ let package = Package(
                 .embedInCode("io.touchstone.Agent.varlink"), .embedInCode("io.touchstone.Authentication.varlink"),
                 .embedInCode("io.touchstone.Backup.varlink"), .embedInCode("io.touchstone.Device.varlink"),
                 .embedInCode("io.touchstone.Inspector.varlink"), .embedInCode("io.touchstone.Key.varlink"),
-                .embedInCode("io.touchstone.Keychain.varlink"),
+                .embedInCode("io.touchstone.Keychain.varlink"), .embedInCode("io.touchstone.Sync.varlink"),
             ]),
         parsers("TouchstoneMemory", ["CSodium"]),
         parsers("TouchstoneCertificates", [asn1]),
@@ -79,7 +79,9 @@ let package = Package(
         parsers(
             "TouchstoneEnclaveInterface", ["TouchstoneCore", "TouchstoneInterfaces"],
             resources: [.embedInCode("io.touchstone.Enclave.varlink")]),
-        parsers("TouchstoneEnclave", ["TouchstoneCore", "TouchstoneMemory", "TouchstoneLog", "CSodium", crypto]),
+        parsers(
+            "TouchstoneEnclave",
+            ["TouchstoneCore", "TouchstoneMemory", "TouchstoneLog", "TouchstoneCircle", "CSodium", crypto]),
         parsers("TouchstoneFileRoot", ["TouchstoneEnclave", "TouchstoneMemory", crypto]),
         parsers(
             "TouchstoneTPMRoot", ["TouchstoneEnclave", "TouchstoneMemory", "CTSS", "CTouchstoneTCTI", crypto]),
@@ -92,7 +94,7 @@ let package = Package(
                 "TouchstoneCore", "TouchstoneInterfaces", "TouchstoneEnclaveInterface", "TouchstoneTransport",
                 "TouchstoneEnclaveClient",
                 "TouchstoneCertificates",
-                "TouchstoneMemory", "CSodium", "CTouchstoneSystem", crypto, grdb, sqlite,
+                "TouchstoneMemory", "TouchstoneCircle", "CSodium", "CTouchstoneSystem", crypto, grdb, sqlite,
             ]),
         parsers("TouchstoneKeyAlgorithms", ["TouchstoneCore", "CGMP", "CNettle", crypto, cryptoExtras]),
         parsers("TouchstoneCoreFoundation"),

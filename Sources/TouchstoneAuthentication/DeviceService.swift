@@ -18,10 +18,7 @@ package final class DeviceService: Sendable {
     private let classKeysChanged: @Sendable () throws -> Void
     private let environmentChanged: @Sendable () -> Void
     private let reboot: @Sendable () -> Void
-    /// Numbers of the connections that the enclave gave nonces to.
-    private let withNonces = Mutex<Set<Int>>([])
-    /// Connections end where others' requests are read: nobody waits there for the enclave.
-    private let endings = DispatchQueue(label: "io.touchstone.device.endings")
+    private let nonces: ConnectionNonces
     let statusWatchers = Mutex<[ObjectIdentifier: StatusWatcher]>([:])
     /// Carries what they are told, in the order in which it happened.
     let statuses = DispatchQueue(label: "io.touchstone.device.statuses")
@@ -37,6 +34,7 @@ package final class DeviceService: Sendable {
     ) {
         self.name = name
         self.enclave = enclave
+        nonces = ConnectionNonces(enclave)
         self.authentication = authentication
         self.log = log
         self.clock = clock
@@ -72,7 +70,7 @@ package final class DeviceService: Sendable {
     private var settings: [OwnerHandler] {
         [
             .method(DeviceInterface.GetNonce.self) { [self] _, connection, owner in
-                try passingOn { try nonce(connection, owner) }
+                try passingOn { try nonces.fresh(for: connection, owner) }
             },
             .deferred(DeviceInterface.ChangePasscode.self) { [self] request, call, owner in
                 redeem(call, owner, then: { [authentication] in authentication.endPasswordEntry(.passcodeChanged) }) {
@@ -203,24 +201,6 @@ package final class DeviceService: Sendable {
             return try body()
         } catch let error as RemoteError {
             throw Self.passedOn(error)
-        }
-    }
-
-    /// A nonce that is good on this connection alone, and gone with it.
-    private func nonce(_ connection: VarlinkConnection, _ owner: IsOwner) throws -> DeviceInterface.GetNonce.Reply {
-        let number = connection.number
-        let reply = try enclave.call(EnclaveInterface.GetNonce.self, .init(connection: number))
-        // After the call: where the connection has ended meanwhile the enclave hears it now.
-        if withNonces.withLock({ $0.insert(number).inserted }) {
-            connection.onClose { [weak self] in self?.forgetNonces(number) }
-        }
-        return reply
-    }
-
-    private func forgetNonces(_ connection: Int) {
-        endings.async { [self] in
-            withNonces.withLock { _ = $0.remove(connection) }
-            _ = try? enclave.call(EnclaveInterface.EndConnection.self, .init(connection: connection))
         }
     }
 

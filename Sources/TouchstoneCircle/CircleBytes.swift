@@ -12,6 +12,7 @@ struct ByteReader {
     init(_ bytes: Data) { rest = bytes[...] }
 
     var isAtEnd: Bool { rest.isEmpty }
+    var isAllZero: Bool { rest.allSatisfy { $0 == 0 } }
 
     mutating func bytes(_ count: Int) throws(MalformedBytes) -> Data {
         guard count >= 0, rest.count >= count else { throw .init() }
@@ -21,6 +22,13 @@ struct ByteReader {
 
     mutating func integer<T: FixedWidthInteger>(_: T.Type) throws(MalformedBytes) -> T {
         try bytes(T.bitWidth / 8).reversed().reduce(0) { $0 << 8 | T(truncatingIfNeeded: $1) }
+    }
+
+    /// A counter of records or heads: at most 2⁵³, so that it is a number in JSON and in varlink, and has room above it.
+    mutating func counter() throws(MalformedBytes) -> UInt64 {
+        let number = try integer(UInt64.self)
+        guard number <= 1 << 53 else { throw .init() }
+        return number
     }
 
     /// Bytes with their length in front, `Length` wide, at most `maximum` of them.

@@ -10,10 +10,11 @@ package import Foundation
 extension CircleChain {
     /// Founds a circle.
     ///
-    /// - Throws: what the signer throws.
+    /// - Throws: `ChainError.invalidName`; what the signer throws.
     package static func found(
         by founder: MemberIdentity, named name: String, random: (Int) -> Data, sign: (Data) throws -> Data
     ) throws -> CircleChain {
+        guard MemberName.isValid(name) else { throw ChainError.invalidName }
         let nonce = random(32)
         let start = try EpochStart(
             EpochKeys.fresh(0, random: random), after: nil, for: [founder], nonce: nonce, random: random)
@@ -23,19 +24,23 @@ extension CircleChain {
         return try CircleChain([link.bytes])
     }
 
-    /// Adds a device that the owner compared the digits of.
+    /// Adds a device that the owner compared the digits of, or a recovery key.
+    ///
+    /// - Throws: `ChainError.invalidName` and `.nameTaken`; ``UnusableEpoch`` if the newest key is not among the keys; what the signer throws.
     package func adding(
-        _ identity: MemberIdentity, named name: String, by signer: MemberID, keys: EpochKeys,
-        sign: (Data) throws -> Data
+        _ identity: MemberIdentity, named name: String, isRecoveryKey: Bool = false, by signer: MemberID,
+        keys: EpochKeys, sign: (Data) throws -> Data
     ) throws -> CircleLink {
-        try next(
-            .add(identity, name: name, box: EpochStart.seal(keys.current, to: identity, nonce: nonce)), by: signer, sign
-        )
+        guard MemberName.isValid(name) else { throw ChainError.invalidName }
+        guard hasNoMember(named: name) else { throw ChainError.nameTaken }
+        guard keys.current.number == epoch else { throw UnusableEpoch() }
+        let box = try EpochStart.seal(keys.current, to: identity, nonce: nonce)
+        return try next(.add(identity, name: name, isRecoveryKey: isRecoveryKey, box: box), by: signer, sign)
     }
 
     /// Removes another member and begins an epoch that it has no key of.
     ///
-    /// `lastCounter`: what was taken of it so far.
+    /// `lastCounter`: what was taken of it so far. The keys may be those of ``EpochKeys/init(remainsOf:of:opening:)``.
     package func removing(
         _ member: MemberID, lastCounter: UInt64, by signer: MemberID, keys: EpochKeys, random: (Int) -> Data,
         sign: (Data) throws -> Data
@@ -59,7 +64,7 @@ extension CircleChain {
         for members: [MemberIdentity], _ keys: EpochKeys, _ random: (Int) -> Data
     ) throws -> EpochStart {
         try EpochStart(
-            EpochKeys.fresh(epochs.count, random: random), after: keys.current, for: members, nonce: nonce,
+            EpochKeys.fresh(epochs.count, random: random), after: keys.lasting, for: members, nonce: nonce,
             random: random)
     }
 

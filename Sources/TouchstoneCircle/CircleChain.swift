@@ -8,24 +8,32 @@ package struct CircleChain: Sendable {
         package static let members = 32
         /// Of a chain: a circle that changes every day comes to its end after eleven years.
         package static let links = 4096
+        /// The last ones are for removals, so that nobody can fill the chain and stay: each member may leave, and an epoch begin.
+        static let linksForRemovals = 2 * members
     }
 
     package struct Member: Hashable, Sendable {
         package let identity: MemberIdentity
         package let name: String
+        /// It has no device: nobody waits for it, and it writes nothing.
+        package let isRecoveryKey: Bool
     }
 
     package struct Removed: Hashable, Sendable {
         package let identity: MemberIdentity
         /// What it wrote up to this counter counts, and nothing after.
         package let lastCounter: UInt64
-        /// Who writes what counts of it anew.
-        package let remover: MemberID
+        /// Who writes what counts of it anew; nil: it left by itself, and nobody has begun an epoch yet.
+        package internal(set) var remover: MemberID?
+        /// The number of the link since which that member does so.
+        package internal(set) var link: UInt32
     }
 
     struct Epoch: Hashable, Sendable {
         let commitment: Data
-        let earlier: Data?
+        let earlier: EpochStart.Earlier?
+        /// The key, sealed to each member.
+        var boxes: [MemberID: Data]
     }
 
     package private(set) var links: [CircleLink] = []
@@ -34,14 +42,20 @@ package struct CircleChain: Sendable {
     /// A member left by itself, and knows the present key: nothing but a new epoch may follow.
     package private(set) var needsEpoch = false
     private(set) var epochs: [Epoch] = []
-    /// The present epoch's key, sealed to each member.
-    private(set) var boxes: [MemberID: Data] = [:]
     private(set) var nonce = Data()
 
     /// Names the circle: the hash of its first link, 32 bytes.
     package var circle: Data { links[0].hash }
     package var head: Data { links[links.count - 1].hash }
     package var epoch: UInt32 { UInt32(epochs.count - 1) }
+
+    /// The keys of a member, or of one that was removed.
+    package func identity(of member: MemberID) -> MemberIdentity? {
+        members[member]?.identity ?? removed[member]?.identity
+    }
+
+    /// The hash of a link's number; nil for one that is not there.
+    package func hash(of link: UInt32) -> Data? { Int(link) < links.count ? links[Int(link)].hash : nil }
 
     /// Reads a whole chain.
     package init(_ links: [Data]) throws(ChainError) {
@@ -57,7 +71,7 @@ package struct CircleChain: Sendable {
         guard first.isSigned(by: identity) else { throw .badSignature }
         guard start.earlier == nil else { throw .wrongEpoch }
         self.nonce = nonce
-        members[identity.id] = Member(identity: identity, name: name)
+        members[identity.id] = Member(identity: identity, name: name, isRecoveryKey: false)
         try begin(start)
         links = [first]
     }
@@ -99,65 +113,88 @@ package struct CircleChain: Sendable {
         guard link.previous == head else { throw .forked }
         guard let signer = members[link.signer] else { throw .notMember }
         guard link.isSigned(by: signer.identity) else { throw .badSignature }
-        if needsEpoch {
-            guard case .epoch = link.change else { throw .wrongEpoch }
+        // An epoch without a reason would only make the chain longer.
+        if case .epoch = link.change {
+            guard needsEpoch else { throw .wrongEpoch }
+        } else {
+            guard !needsEpoch else { throw .wrongEpoch }
         }
         switch link.change {
         case .found: throw .malformed
-        case .add(let identity, let name, let box):
+        case .add(let identity, let name, let isRecoveryKey, let box):
             guard removed[identity.id] == nil else { throw .wasRemoved }
-            guard members[identity.id] == nil, members.count < Limits.members else { throw .notMember }
-            members[identity.id] = Member(identity: identity, name: name)
-            boxes[identity.id] = box
+            guard members[identity.id] == nil else { throw .notMember }
+            guard Self.hasRoomToAdd(members: members.count, links: links.count) else { throw .full }
+            guard hasNoMember(named: name) else { throw .nameTaken }
+            members[identity.id] = Member(identity: identity, name: name, isRecoveryKey: isRecoveryKey)
+            epochs[epochs.count - 1].boxes[identity.id] = box
         case .remove(let member, let last, let start):
             guard let leaving = members[member] else { throw .notMember }
             // Who leaves must not know the next key, and the last member has nobody to go on.
             guard (member == link.signer) == (start == nil), members.count > 1 else { throw .wrongEpoch }
             members[member] = nil
-            boxes[member] = nil
-            removed[member] = Removed(identity: leaving.identity, lastCounter: last, remover: link.signer)
+            epochs[epochs.count - 1].boxes[member] = nil
+            removed[member] = Removed(
+                identity: leaving.identity, lastCounter: last, remover: start.map { _ in link.signer },
+                link: link.number)
             if let start { try begin(start) } else { needsEpoch = true }
-        case .epoch(let start): try begin(start)
+        case .epoch(let start):
+            try begin(start)
+            for member in removed.keys where removed[member]?.remover == nil {
+                removed[member]?.remover = link.signer
+                removed[member]?.link = link.number
+            }
         }
         links.append(link)
     }
 
+    /// The owner removes a device by its name, so each has its own.
+    func hasNoMember(named name: String) -> Bool { !members.values.contains { $0.name == name } }
+
+    static func hasRoomToAdd(members: Int, links: Int) -> Bool {
+        members < Limits.members && links < Limits.links - Limits.linksForRemovals
+    }
+
     private mutating func begin(_ start: EpochStart) throws(ChainError) {
-        guard (start.earlier == nil) == epochs.isEmpty, start.boxes.map(\.member) == members.keys.sorted() else {
-            throw .wrongEpoch
+        guard start.boxes.map(\.member) == members.keys.sorted() else { throw .wrongEpoch }
+        if let earlier = start.earlier {
+            guard Int(earlier.epoch) < epochs.count else { throw .wrongEpoch }
+        } else {
+            guard epochs.isEmpty else { throw .wrongEpoch }
         }
-        epochs.append(Epoch(commitment: start.commitment, earlier: start.earlier))
-        boxes = Dictionary(uniqueKeysWithValues: start.boxes.map { ($0.member, $0.box) })
+        epochs.append(
+            Epoch(
+                commitment: start.commitment, earlier: start.earlier,
+                boxes: Dictionary(uniqueKeysWithValues: start.boxes.map { ($0.member, $0.box) })))
         needsEpoch = false
     }
 
     /// The member that answers for what `member` wrote: its remover, or who removed that one; nil if nobody does.
-    package func adopter(of member: MemberID) -> MemberID? {
-        var adopter = member
+    package func adopter(of member: MemberID) -> MemberID? { duty(for: member)?.adopter }
+
+    /// Who answers for a removed member, and since which link.
+    func duty(for member: MemberID) -> (adopter: MemberID, since: UInt32)? {
+        var (adopter, since) = (member, UInt32(0))
         // Nobody is removed twice, so that this ends.
         while let gone = removed[adopter] {
-            guard gone.remover != adopter else { return epochStarter(after: adopter) }
-            adopter = gone.remover
+            guard let remover = gone.remover else { return nil }
+            (adopter, since) = (remover, max(since, gone.link))
         }
-        return members[adopter] == nil ? nil : adopter
-    }
-
-    /// Of a member that left by itself: whoever began the next epoch, or answers for that one.
-    private func epochStarter(after leaving: MemberID) -> MemberID? {
-        guard
-            let place = links.firstIndex(where: {
-                if case .remove(leaving, _, nil) = $0.change { true } else { false }
-            }), place + 1 < links.count
-        else { return nil }
-        return adopter(of: links[place + 1].signer)
+        return members[adopter] == nil ? nil : (adopter, since)
     }
 }
 
 /// Why a link, or a chain, is refused.
 package enum ChainError: Error, Hashable {
     case malformed, badSignature
-    /// The signer or the one to remove is not a member, the one to add is a member already, or there are too many.
+    /// The signer or the one to remove is not a member, or the one to add is a member already.
     case notMember
+    /// There are too many members, or the chain has room for removals only.
+    case full
+    /// Another member has this name.
+    case nameTaken
+    /// What shows itself is no name: see ``MemberName``.
+    case invalidName
     /// An identity never comes back: its device makes new keys.
     case wasRemoved
     /// The key was sealed to others than the members, or a new epoch is missing.

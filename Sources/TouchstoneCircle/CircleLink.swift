@@ -13,13 +13,13 @@ package struct CircleLink: Hashable, Sendable {
         /// The first member; the nonce makes the circle another than any that the same member founds.
         case found(nonce: Data, MemberIdentity, name: String, EpochStart)
         /// A new member, and the present epoch's key sealed to it.
-        case add(MemberIdentity, name: String, box: Data)
+        case add(MemberIdentity, name: String, isRecoveryKey: Bool, box: Data)
         /// What the member wrote up to this counter stays; nil: it leaves by itself, and another one begins the epoch.
         case remove(MemberID, lastCounter: UInt64, EpochStart?)
         case epoch(EpochStart)
     }
 
-    let number: UInt32
+    package let number: UInt32
     let previous: Data
     let signer: MemberID
     let change: Change
@@ -75,6 +75,11 @@ package struct CircleLink: Hashable, Sendable {
         signature = try sign(Purpose.link.text + signed)
     }
 
+    /// Whether its signer leaves the circle by it.
+    package func isLeaving(_ member: MemberID) -> Bool {
+        if case .remove(member, _, nil) = change { true } else { false }
+    }
+
     func isSigned(by member: MemberIdentity) -> Bool {
         member.id == signer && member.isSigned(signed, by: signature, for: .link)
     }
@@ -97,11 +102,14 @@ extension CircleLink.Change {
                 nonce: try body.bytes(32), try MemberIdentity(from: &body), name: try Self.name(&body),
                 try EpochStart(from: &body))
         case 2:
+            let (identity, name) = (try MemberIdentity(from: &body), try Self.name(&body))
+            let isRecoveryKey = try body.integer(UInt8.self)
+            guard isRecoveryKey <= 1 else { throw .init() }
             self = .add(
-                try MemberIdentity(from: &body), name: try Self.name(&body), box: try body.bytes(EpochStart.boxBytes))
+                identity, name: name, isRecoveryKey: isRecoveryKey == 1, box: try body.bytes(EpochStart.boxBytes))
         case 3:
             let member = MemberID(bytes: try body.bytes(MemberID.length))
-            let last = try body.integer(UInt64.self)
+            let last = try body.counter()
             self = .remove(member, lastCounter: last, body.isAtEnd ? nil : try EpochStart(from: &body))
         case 4: self = .epoch(try EpochStart(from: &body))
         default: throw .init()
@@ -121,9 +129,10 @@ extension CircleLink.Change {
             identity.write(to: &body)
             body.add(Data(name.utf8), length: UInt8.self)
             start.write(to: &body)
-        case .add(let identity, let name, let box):
+        case .add(let identity, let name, let isRecoveryKey, let box):
             identity.write(to: &body)
             body.add(Data(name.utf8), length: UInt8.self)
+            body.add(UInt8(isRecoveryKey ? 1 : 0))
             body.add(box)
         case .remove(let member, let last, let start):
             body.add(member.bytes)

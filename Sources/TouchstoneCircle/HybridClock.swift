@@ -22,8 +22,9 @@ package struct ClockTime: Hashable, Comparable, Sendable {
         milliseconds > Self.longestAhead && milliseconds - Self.longestAhead > now
     }
 
-    var bits: UInt64 { milliseconds << 16 | UInt64(count) }
-    init(bits: UInt64) { self.init(milliseconds: bits >> 16, count: UInt16(truncatingIfNeeded: bits)) }
+    /// Milliseconds × 2¹⁶ + count.
+    package var bits: UInt64 { milliseconds << 16 | UInt64(count) }
+    package init(bits: UInt64) { self.init(milliseconds: bits >> 16, count: UInt16(truncatingIfNeeded: bits)) }
 }
 
 /// Gives each write of a device a time after everything that the device had seen.
@@ -33,9 +34,11 @@ package struct HybridClock: Sendable {
     package init() {}
 
     /// The time of a write, `now` by the wall clock in milliseconds.
+    ///
+    /// After all that was seen, unless that is more than a day ahead: nobody would take it.
     package mutating func tick(now: UInt64) -> ClockTime {
         last =
-            if now > last.milliseconds {
+            if now > last.milliseconds || last.isAhead(of: now) {
                 ClockTime(milliseconds: now)
             } else if last.count < .max {
                 ClockTime(milliseconds: last.milliseconds, count: last.count + 1)

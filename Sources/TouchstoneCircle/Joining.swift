@@ -36,7 +36,7 @@ package struct JoinApplication: Hashable, Sendable {
     }
 
     static func commitment(to number: Data, of identity: MemberIdentity) -> Data {
-        Purpose.application.hash(number + identity.id.bytes)
+        Purpose.commitment.hash(number + identity.id.bytes)
     }
 
     package var hash: Data { Purpose.application.hash(bytes) }
@@ -120,13 +120,16 @@ package struct Applicant: Sendable {
         return (number, digits)
     }
 
+    /// What the owner's passcode is sealed for; nil before there was a challenge.
+    package var digest: String? { challenge.map { JoinDigits.digest(application, $0, number: number) } }
+
     /// Whether this is the circle whose digits the owner compared, and this device's place in it is by the approver of these digits.
     package func isJoined(to chain: CircleChain) -> Bool {
         guard let challenge, chain.circle == challenge.circle, chain.members[application.identity.id] != nil else {
             return false
         }
         return chain.links.contains { link in
-            guard case .add(application.identity, application.name, _) = link.change else { return false }
+            guard case .add(application.identity, application.name, false, _) = link.change else { return false }
             return link.signer == challenge.approver
         }
     }

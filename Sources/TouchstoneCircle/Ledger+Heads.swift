@@ -6,12 +6,16 @@ extension Ledger {
     /// This device's next head, to be signed; `now` in milliseconds.
     package mutating func makeHead(epoch: UInt32, sumKey: SymmetricKey, now: UInt64) -> MemberHead {
         checkHeads()
+        let now = plausible(now)
+        for member in membership.members where member != me && heads[member] == nil {
+            waitedForSince[member] = waitedForSince[member] ?? now
+        }
         sumKeys[epoch] = sumKey
         let link = membership.linkHashes.count - 1
         var head = MemberHead(
-            member: me, sequence: (heads[me]?.sequence ?? 0) + 1, counter: counter,
-            time: max(now, heads[me]?.time ?? 0), epoch: epoch, link: UInt32(link),
-            linkHash: membership.linkHashes[link], sum: RecordSum(),
+            member: me, sequence: max(heads[me]?.sequence ?? 0, firstSequence) + 1, counter: counter,
+            time: headTime(now), epoch: epoch, link: UInt32(link),
+            linkHash: membership.linkHashes[link], sum: RecordSum([], key: sumKey),
             seen: seen.filter { membership.members.contains($0.key) }, stable: stable(now: now))
         head.sum = sum(of: head, sumKey)
         heads[me] = head
@@ -22,7 +26,8 @@ extension Ledger {
     private func stable(now: UInt64) -> [MemberID: UInt64] {
         let others = membership.members.filter { member in
             // Who is silent for so long joins anew (SY-21).
-            member != me && (heads[member].map { $0.time + Limits.longestAway >= now } ?? true)
+            member != me && !membership.recoveryKeys.contains(member)
+                && (heads[member]?.time ?? waitedForSince[member] ?? now) + Limits.longestAway >= now
         }
         var stable: [MemberID: UInt64] = [:]
         for member in membership.members {
@@ -31,6 +36,34 @@ extension Ledger {
         }
         return stable
     }
+
+    /// The wall clock, unless it is far ahead of all that was heard and written: then the newest of that.
+    ///
+    /// A device that boots with a wrong year may not take all others for gone, or write what nobody takes.
+    func plausible(_ now: UInt64) -> UInt64 {
+        let known = heads.values.reduce(clock.last.milliseconds) { max($0, $1.time) }
+        return known > 0 && known + Limits.longestLeap < now ? known : now
+    }
+
+    /// Never before the last one's, but where that was wrong: others wait for a time that is more than a day ahead.
+    private func headTime(_ now: UInt64) -> UInt64 {
+        let last = heads[me]?.time ?? 0
+        return ClockTime(milliseconds: last).isAhead(of: now) ? now : max(now, last)
+    }
+
+    /// What another member has seen and this device has not: if it does not come soon, somebody withholds it.
+    mutating func claim(_ head: MemberHead, now: UInt64) {
+        for (member, counter) in head.seen where membership.members.contains(member) {
+            guard counter > (member == me ? self.counter : seen[member] ?? 0) else { continue }
+            claims[member] = (max(counter, claims[member]?.counter ?? 0), min(now, claims[member]?.since ?? now))
+        }
+        for (member, claim) in claims where member != me && claim.since + Limits.longestDelay < now {
+            if faults[member] == nil { faults[member] = .missing }
+        }
+    }
+
+    /// Another member has more of this one than it knows itself: it was restored from a copy.
+    package var isRestored: Bool { claims[me].map { $0.counter > counter } ?? false }
 
     /// Whether a version is needed no more: all members have a newer one, or it is a tombstone that all have had for long enough.
     private func isDead(_ version: RecordVersion, _ stable: [MemberID: UInt64], time: UInt64) -> Bool {
@@ -44,22 +77,15 @@ extension Ledger {
     }
 
     /// The sum of what is alive by a head's own account.
-    private mutating func sum(of head: MemberHead, _ key: SymmetricKey) -> RecordSum {
-        var sum = RecordSum()
-        for (counter, name) in names[head.member] ?? [:] where counter <= head.counter {
-            guard
+    private func sum(of head: MemberHead, _ key: SymmetricKey) -> RecordSum {
+        let alive = (names[head.member] ?? [:]).compactMap { counter, name -> RecordVersion? in
+            guard counter <= head.counter,
                 let version = versions[name]?.first(where: { $0.member == head.member && $0.counter == counter }),
                 !isDead(version, head.stable, time: head.time)
-            else { continue }
-            if let known = sums[version], known.epoch == head.epoch {
-                sum += known.sum
-            } else {
-                let one = RecordSum(version, key: key)
-                sums[version] = (head.epoch, one)
-                sum += one
-            }
+            else { return nil }
+            return version
         }
-        return sum
+        return RecordSum(alive.sorted { $0.counter < $1.counter }, key: key)
     }
 
     /// Holds what there is of each member against its newest head: all of it, so that this is not done for each record.
@@ -70,14 +96,22 @@ extension Ledger {
 
     private mutating func check(_ member: MemberID) {
         guard let head = heads[member], let key = sumKeys[head.epoch], member != me else { return }
-        guard head.counter > seen[member] ?? 0 else { return }
+        if head.counter <= seen[member] ?? 0, completeLinks[member] == head.link, claims[member] == nil { return }
         guard sum(of: head, key) == head.sum else {
-            if faults[member] == nil { faults[member] = .missing }
+            if faults[member] == nil, head.counter > seen[member] ?? 0 { faults[member] = .missing }
             return
         }
+        if completeLinks[member] ?? 0 < head.link {
+            completeLinks[member] = head.link
+            for gone in membership.removed.keys where isAdopted(gone) {
+                touched.formUnion((names[gone] ?? [:]).values)
+            }
+        }
+        if let claim = claims[member], claim.counter <= head.counter { claims[member] = nil }
+        if faults[member] == .missing, claims[member] == nil { faults[member] = nil }
+        guard head.counter > seen[member] ?? 0 else { return }
         let isFirst = (seen[member] ?? 0) == 0
         seen[member] = head.counter
-        if faults[member] == .missing { faults[member] = nil }
         if isFirst { touched.formUnion((names[member] ?? [:]).values) }
     }
 

@@ -34,6 +34,12 @@ package struct Ledger: Sendable {
     package enum Limits {
         /// Of a tombstone at least, and of a member's silence at most: 180 days, in milliseconds (SY-21).
         package static let longestAway: UInt64 = 180 * 24 * 3600 * 1000
+        /// What a clock may run ahead of all heads at once, in milliseconds: 90 days.
+        ///
+        /// More is a clock that is wrong.
+        static let longestLeap: UInt64 = 90 * 24 * 3600 * 1000
+        /// For how long links, or what another member has, may be on their way: an hour, in milliseconds.
+        static let longestDelay: UInt64 = 3600 * 1000
     }
 
     package let me: MemberID
@@ -51,10 +57,20 @@ package struct Ledger: Sendable {
     /// Names of which something may be forgotten: with a tombstone, or several versions.
     var crowded: Set<RecordName> = []
     /// What the keychain shows, as far as it was told.
-    private var shown: [RecordName: RecordVersion] = [:]
+    var shown: [RecordName: RecordVersion] = [:]
     var touched: Set<RecordName> = []
     /// When another member was last heard, by this device's clock; nil before the first time.
-    var lastContact: UInt64?
+    package internal(set) var lastContact: UInt64?
+    /// Since when a member that wrote no head yet is waited for.
+    package internal(set) var waitedForSince: [MemberID: UInt64] = [:]
+    /// Since when a member's head names a link that is not there.
+    var linkMissingSince: [MemberID: UInt64] = [:]
+    /// What others have of a member and this device has not, and since when.
+    var claims: [MemberID: (counter: UInt64, since: UInt64)] = [:]
+    /// The newest link of a member's newest complete head.
+    var completeLinks: [MemberID: UInt32] = [:]
+    /// Heads of this member have greater numbers.
+    var firstSequence: UInt64 = 0
 
     package enum Fault: String, Hashable, Sendable {
         /// What the newest head covers has not all come.
@@ -90,10 +106,12 @@ package struct Ledger: Sendable {
 
     /// A new version by this device, `now` in milliseconds.
     package mutating func write(_ name: RecordName, isTombstone: Bool, now: UInt64) -> RecordVersion {
-        write(name, isTombstone: isTombstone, clock: clock.tick(now: now))
+        write(name, isTombstone: isTombstone, clock: clock.tick(now: plausible(now)))
     }
 
-    private mutating func write(_ name: RecordName, isTombstone: Bool, clock: ClockTime) -> RecordVersion {
+    /// The same of something that was written before this device came into the circle: its own time counts, so that it takes the place of nothing
+    /// newer.
+    package mutating func write(_ name: RecordName, isTombstone: Bool, clock: ClockTime) -> RecordVersion {
         counter += 1
         let version = RecordVersion(
             name: name, member: me, counter: counter, clock: clock, isTombstone: isTombstone)
@@ -120,11 +138,8 @@ package struct Ledger: Sendable {
 
     /// Takes a version of any member.
     package mutating func take(_ version: RecordVersion, now: UInt64) -> Outcome {
-        if let removal = membership.removed[version.member] {
-            guard version.counter <= removal.lastCounter else { return .notMember }
-        } else if !membership.members.contains(version.member) {
-            return .waiting
-        }
+        let isRemoved = membership.removed[version.member] != nil
+        guard isRemoved || membership.members.contains(version.member) else { return .waiting }
         if let name = names[version.member]?[version.counter] {
             guard versions[name]?.contains(version) == true else {
                 faults[version.member] = .conflicting
@@ -132,16 +147,18 @@ package struct Ledger: Sendable {
             }
             return .known
         }
+        // What counts of it comes from who adopted it: its own word for what it wrote before is worth nothing.
+        guard !isRemoved else { return .notMember }
         if version.clock.isAhead(of: now) {
             faults[version.member] = .clock
             return .waiting
         }
-        if version.counter <= seen[version.member] ?? 0 { return .repeated }
+        if version.member != me, version.counter <= seen[version.member] ?? 0 { return .repeated }
         clock.see(version.clock)
         insert(version)
         if version.member == me {
-            // Restored from a copy: what the store has of this device is newer.
-            counter = version.counter
+            // Restored from a copy: what the store has of this device is what it does not know any more.
+            counter = max(counter, version.counter)
             seen[me] = counter
         }
         unchecked.insert(version.member)
@@ -150,16 +167,23 @@ package struct Ledger: Sendable {
 
     /// Takes a head whose signature is right; `sumKey` is of its epoch.
     package mutating func take(_ head: MemberHead, sumKey: SymmetricKey, now: UInt64) -> Outcome {
-        guard membership.removed[head.member] == nil else { return .notMember }
-        guard membership.members.contains(head.member) else { return .waiting }
-        if ClockTime(milliseconds: head.time).isAhead(of: now) {
-            faults[head.member] = .clock
+        let isRemoved = membership.removed[head.member] != nil
+        guard isRemoved || membership.members.contains(head.member) else { return .waiting }
+        // The chain first, and of removed members, too: a member with another chain may think that it removed this device, or the other way.
+        guard Int(head.link) < membership.linkHashes.count else {
+            let since = linkMissingSince[head.member] ?? now
+            linkMissingSince[head.member] = min(since, now)
+            if since + Limits.longestDelay < now { faults[head.member] = .missing }
             return .waiting
         }
-        guard Int(head.link) < membership.linkHashes.count else { return .waiting }
         guard membership.linkHashes[Int(head.link)] == head.linkHash else {
             faults[head.member] = .forked
             return .conflicting
+        }
+        guard !isRemoved else { return .notMember }
+        if ClockTime(milliseconds: head.time).isAhead(of: now) {
+            faults[head.member] = .clock
+            return .waiting
         }
         if let known = heads[head.member] {
             guard head.sequence >= known.sequence else { return .known }
@@ -176,7 +200,12 @@ package struct Ledger: Sendable {
             }
         }
         heads[head.member] = head
-        if head.member != me { lastContact = max(lastContact ?? 0, now) }
+        linkMissingSince[head.member] = nil
+        if head.member != me {
+            // By the head's time: a store that gives out old heads one by one is no contact.
+            lastContact = max(lastContact ?? 0, min(now, head.time))
+            claim(head, now: now)
+        }
         sumKeys[head.epoch] = sumKey
         if faults[head.member] == .clock { faults[head.member] = nil }
         unchecked.insert(head.member)
@@ -205,7 +234,8 @@ package struct Ledger: Sendable {
         var adopted: [(RecordVersion, RecordVersion)] = []
         for (member, removal) in membership.removed.sorted(by: { $0.key < $1.key }) {
             heads[member] = nil
-            faults[member] = nil
+            if faults[member] != .forked { faults[member] = nil }
+            claims[member] = nil
             if let seen = seen[member] { self.seen[member] = min(seen, removal.lastCounter) }
             for (counter, name) in (names[member] ?? [:]).sorted(by: { $0.key < $1.key }) {
                 // The order of what is left may be another, too.
@@ -227,7 +257,18 @@ package struct Ledger: Sendable {
     ///
     /// What a member wrote counts from its first complete head on, so that a store cannot show a new device half of it, or what is long deleted.
     package func winner(_ name: RecordName) -> RecordVersion? {
-        (versions[name] ?? []).filter { $0.member == me || (seen[$0.member] ?? 0) > 0 }.max(by: isOlder)
+        (versions[name] ?? []).filter { $0.member == me || (seen[$0.member] ?? 0) > 0 && !isAdopted($0.member) }
+            .max(by: isOlder)
+    }
+
+    /// Whether all that counts of a removed member was written anew by another one, and has come: then nothing else of it counts.
+    ///
+    /// So it does not matter to whom a removed member gave which of its records.
+    func isAdopted(_ member: MemberID) -> Bool {
+        guard let removal = membership.removed[member], let adopter = removal.adopter, adopter != me,
+            let link = completeLinks[adopter]
+        else { return false }
+        return link >= removal.since
     }
 
     /// By clock, then by writer; what a removed member wrote gives way to the copy of who adopted it.
@@ -262,7 +303,7 @@ package struct Ledger: Sendable {
 
     // MARK: keeping
 
-    private mutating func insert(_ version: RecordVersion) {
+    mutating func insert(_ version: RecordVersion) {
         versions[version.name, default: []].append(version)
         names[version.member, default: [:]][version.counter] = version.name
         touched.insert(version.name)
@@ -272,7 +313,6 @@ package struct Ledger: Sendable {
     mutating func remove(_ name: RecordName, where isRemoved: (RecordVersion) -> Bool) {
         for version in versions[name] ?? [] where isRemoved(version) {
             names[version.member]?[version.counter] = nil
-            sums[version] = nil
         }
         versions[name]?.removeAll(where: isRemoved)
         if versions[name]?.isEmpty == true {
@@ -286,6 +326,4 @@ package struct Ledger: Sendable {
     var unchecked: Set<MemberID> = []
     /// Keys of heads' sums, by epoch.
     var sumKeys: [UInt32: SymmetricKey] = [:]
-    /// Of versions, in the epoch that they were last looked at in.
-    var sums: [RecordVersion: (epoch: UInt32, sum: RecordSum)] = [:]
 }

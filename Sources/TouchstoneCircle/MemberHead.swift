@@ -33,7 +33,8 @@ package struct MemberHead: Hashable, Sendable {
         return written + (try sign(Purpose.head.text + written))
     }
 
-    private var written: Data {
+    /// All that is signed.
+    package var written: Data {
         var writer = ByteWriter()
         writer.add(Self.version)
         writer.add(member.bytes)
@@ -66,12 +67,13 @@ package struct MemberHead: Hashable, Sendable {
         else { return nil }
     }
 
-    private init(unsigned bytes: Data) throws(MalformedBytes) {
+    /// Reads a head that nobody has signed yet.
+    package init(unsigned bytes: Data) throws(MalformedBytes) {
         var reader = ByteReader(bytes)
         guard try reader.integer(UInt8.self) == Self.version else { throw .init() }
         member = MemberID(bytes: try reader.bytes(MemberID.length))
-        sequence = try reader.integer(UInt64.self)
-        counter = try reader.integer(UInt64.self)
+        sequence = try reader.counter()
+        counter = try reader.counter()
         time = try reader.integer(UInt64.self)
         epoch = try reader.integer(UInt32.self)
         link = try reader.integer(UInt32.self)
@@ -92,7 +94,7 @@ package struct MemberHead: Hashable, Sendable {
             let member = MemberID(bytes: try reader.bytes(MemberID.length))
             if let last, last >= member { throw .init() }
             last = member
-            counters[member] = try reader.integer(UInt64.self)
+            counters[member] = try reader.counter()
         }
         return counters
     }
@@ -114,42 +116,27 @@ package struct MemberHead: Hashable, Sendable {
     }
 }
 
-/// A sum of keyed tags of records, modulo 2²⁵⁶, in whatever order they are added.
+/// A keyed hash of all that a member's live records say of themselves, in the order of their counters.
 ///
-/// Who has no key finds no other set of records with the same sum.
+/// Who has no key finds no other set of records with the same sum. Contents are not in it (DEC-462).
 package struct RecordSum: Hashable, Sendable {
-    /// The least significant first.
-    private var words: [UInt64] = [0, 0, 0, 0]
+    let bytes: Data
 
-    package init() {}
+    init(_ bytes: Data) { self.bytes = bytes }
 
-    init(_ bytes: Data) {
-        var reader = ByteReader(bytes)
-        for index in words.indices { words[index] = (try? reader.integer(UInt64.self)) ?? 0 }
-    }
-
-    var bytes: Data {
-        var writer = ByteWriter()
-        for word in words { writer.add(word) }
-        return writer.bytes
-    }
-
-    /// Of one record.
-    init(_ version: RecordVersion, key: SymmetricKey) {
-        var writer = ByteWriter()
-        writer.add(version.name.bytes)
-        writer.add(version.counter)
-        writer.add(version.clock.bits)
-        self.init(Data(HMAC<SHA256>.authenticationCode(for: writer.bytes, using: key)))
-    }
-
-    static func += (left: inout Self, right: Self) {
-        var carry: UInt64 = 0
-        for index in left.words.indices {
-            let (part, first) = left.words[index].addingReportingOverflow(right.words[index])
-            let (whole, second) = part.addingReportingOverflow(carry)
-            left.words[index] = whole
-            carry = first || second ? 1 : 0
+    /// - Parameters:
+    ///   - versions: In the order of their counters.
+    ///   - key: Of the sums of one epoch.
+    init(_ versions: [RecordVersion], key: SymmetricKey) {
+        var code = HMAC<SHA256>(key: key)
+        for version in versions {
+            var writer = ByteWriter()
+            writer.add(version.name.bytes)
+            writer.add(version.counter)
+            writer.add(version.clock.bits)
+            writer.add(UInt8(version.isTombstone ? 1 : 0))
+            code.update(data: writer.bytes)
         }
+        bytes = Data(code.finalize())
     }
 }

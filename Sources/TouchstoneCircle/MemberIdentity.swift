@@ -6,7 +6,7 @@ package struct MemberID: Hashable, Comparable, Sendable, CustomStringConvertible
     package static let length = 32
     package let bytes: Data
 
-    init(bytes: Data) { self.bytes = bytes }
+    package init(bytes: Data) { self.bytes = bytes }
 
     /// The member of 64 hexadecimal digits; nil for any other text.
     package init?(hexadecimal text: some StringProtocol) {
@@ -75,7 +75,7 @@ package struct MemberIdentity: Hashable, Sendable {
 
 /// What is hashed, signed or derived for one purpose is of no use for another (DEC-460).
 package enum Purpose: String {
-    case member, link, application, challenge, digits, change, record, head, name, sum
+    case member, link, application, commitment, challenge, digits, change, record, head, name, sum
     case epochKey = "epoch key"
     case epochCommitment = "epoch commitment"
     case earlierEpoch = "earlier epoch"
@@ -86,11 +86,11 @@ package enum Purpose: String {
 }
 
 /// What people call a device, as its owner typed it.
-enum MemberName {
+package enum MemberName {
     static let maximumBytes = 64
 
     /// 1 to 64 bytes of UTF-8 that show what they are: nothing that moves, hides or breaks a line of a prompt.
-    static func isValid(_ name: String) -> Bool {
+    package static func isValid(_ name: String) -> Bool {
         (1...maximumBytes).contains(name.utf8.count)
             && name.unicodeScalars.allSatisfy { scalar in
                 switch scalar.properties.generalCategory {

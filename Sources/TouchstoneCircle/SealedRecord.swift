@@ -29,7 +29,7 @@ package struct RecordHeader: Hashable, Sendable {
     init(from reader: inout ByteReader) throws(MalformedBytes) {
         self.init(
             name: RecordName(bytes: try reader.bytes(RecordName.length)), epoch: try reader.integer(UInt32.self),
-            member: MemberID(bytes: try reader.bytes(MemberID.length)), counter: try reader.integer(UInt64.self),
+            member: MemberID(bytes: try reader.bytes(MemberID.length)), counter: try reader.counter(),
             clock: ClockTime(bits: try reader.integer(UInt64.self)))
         guard counter > 0 else { throw .init() }
     }
@@ -37,20 +37,28 @@ package struct RecordHeader: Hashable, Sendable {
 
 /// What is sealed in a record.
 package enum RecordContent: Hashable, Sendable {
-    /// Attributes as the keychain writes them, the binding of the item's row at its writer, and the key of the secret, 32 bytes.
-    case item(attributes: Data, binding: Data, key: Data)
+    /// The number of the protection class, the access group, the attributes as the keychain writes them, the binding of the item's row at its
+    /// writer, and the key of the secret, 32 bytes.
+    case item(protection: UInt8, accessGroup: Data, attributes: Data, binding: Data, key: Data)
     case tombstone
 
     static let keyBytes = 32
     /// Of the attributes: those that an item can have, and room.
     static let maximumAttributes = 1 << 20
     static let maximumBinding = 256
+    static let maximumGroup = 1 << 16 - 1
 
-    fileprivate func written(paddedTo count: (Int) -> Int) -> Data {
+    /// - Throws: ``MalformedBytes`` for what nobody would read.
+    fileprivate func written(paddedTo count: (Int) -> Int) throws(MalformedBytes) -> Data {
         var writer = ByteWriter()
         switch self {
-        case .item(let attributes, let binding, let key):
+        case .item(let protection, let accessGroup, let attributes, let binding, let key):
+            guard accessGroup.count <= Self.maximumGroup, attributes.count <= Self.maximumAttributes,
+                binding.count <= Self.maximumBinding, key.count == Self.keyBytes
+            else { throw .init() }
             writer.add(UInt8(1))
+            writer.add(protection)
+            writer.add(accessGroup, length: UInt16.self)
             writer.add(attributes, length: UInt32.self)
             writer.add(binding, length: UInt16.self)
             writer.add(key)
@@ -66,22 +74,28 @@ package enum RecordContent: Hashable, Sendable {
         case 0: self = .tombstone
         case 1:
             self = .item(
+                protection: try reader.integer(UInt8.self),
+                accessGroup: try reader.list(UInt16.self, maximum: Self.maximumGroup),
                 attributes: try reader.list(UInt32.self, maximum: Self.maximumAttributes),
                 binding: try reader.list(UInt16.self, maximum: Self.maximumBinding),
                 key: try reader.bytes(Self.keyBytes))
         default: throw .init()
         }
+        guard reader.isAllZero else { throw .init() }
     }
 }
 
 /// One version of one item, sealed and signed (SY-13).
 ///
 /// Written: version 1 (1 byte), name (32), epoch (4), member (32), counter (8), clock (8: milliseconds × 2¹⁶ + count), length of the content (4),
-/// content (nonce, AES-256-GCM, tag), length of the secret's ciphertext (4), that, signature (64). The whole is a multiple of 256 bytes.
+/// content (nonce, AES-256-GCM, tag), length of the secret's ciphertext (4), that, signature (64). The whole is a multiple of 256 bytes, and at
+/// least 1,024. A tombstone has random bytes for a secret, as many as a short one has, so that it looks like an item (SY-4).
 package struct SealedRecord: Sendable {
     /// The longest secret, twice, and the longest attributes: 24 MiB of base64 have room for one.
     package static let maximumBytes = 17 << 20
     package static let step = 256
+    /// What items with a password mostly need.
+    static let minimumBytes = 1024
     private static let version: UInt8 = 1
     private static let sealBytes = 12 + 16
     /// Of a record without what is in its content and its secret.
@@ -119,10 +133,11 @@ package struct SealedRecord: Sendable {
         sign: (Data) throws -> Data
     ) throws {
         self.header = header
+        let secret = record == .tombstone ? Self.noSecret(random) : secret
         self.secret = secret
-        let plain = record.written { count in
+        let plain = try record.written { count in
             let whole = Self.frameBytes + secret.count + count
-            return count + (Self.step - whole % Self.step) % Self.step
+            return count + max((Self.step - whole % Self.step) % Self.step, Self.minimumBytes - whole)
         }
         content =
             try AES.GCM.seal(
@@ -150,6 +165,11 @@ package struct SealedRecord: Sendable {
                 box, using: Self.key(of: header, key), authenticating: Self.context(header, secret))
         else { return nil }
         return try? RecordContent(plain)
+    }
+
+    /// A nonce, 20 or 40 bytes, and a tag, as the keychain writes secrets of up to 40 bytes.
+    private static func noSecret(_ random: (Int) -> Data) -> Data {
+        random(12 + 20 + 16) + (random(1).first.map { $0 & 1 == 1 } == true ? random(20) : Data())
     }
 
     /// Each record has its own, so that a counter that comes back after a restore does not use one twice with the same nonce.

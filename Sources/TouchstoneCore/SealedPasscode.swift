@@ -35,6 +35,14 @@ package struct SealedPasscode: Hashable, Sendable {
         case addReader(bus: String, templates: String)
         /// To accept the keychain's guarded items as the look of this name found them.
         case acceptItems(look: String)
+        /// To found a circle of devices, of which this one is called so (DEC-461).
+        case foundCircle(name: String)
+        /// To let a device into the circle: 64 hexadecimal digits of the whole change.
+        case approveDevice(digest: String)
+        /// To join a circle: 64 hexadecimal digits of the same.
+        case joinCircle(digest: String)
+        /// To remove a member from the circle: 64 hexadecimal digits, and the name that it has there.
+        case removeDevice(member: String, name: String)
     }
 
     /// What is authenticated with the ciphertext.
@@ -51,6 +59,10 @@ package struct SealedPasscode: Hashable, Sendable {
             // No path has a zero byte.
             case .addReader(let bus, let templates): "add reader \(bus)\0\(templates)"
             case .acceptItems(let look): "accept items \(look)"
+            case .foundCircle(let name): "found circle \(name)"
+            case .approveDevice(let digest): "approve device \(digest)"
+            case .joinCircle(let digest): "join circle \(digest)"
+            case .removeDevice(let member, let name): "remove device \(member) \(name)"
             }
         return nonce + Data(words.utf8)
     }

@@ -17,6 +17,7 @@ package struct PasscodeJob: Sendable {
         case addReader(SensorSource)
         /// What the look of this name found.
         case acceptItems(look: String)
+        case circle(CircleChange)
     }
 
     var purpose: Purpose
@@ -180,6 +181,7 @@ extension Enclave {
         case .forgetReader: return finishForgettingReader(ticket: ticket, key: currentKey, now: now)
         case .addReader(let source): return finishAdding(source, ticket: ticket, key: currentKey, now: now)
         case .acceptItems(let look): return finishAccepting(look, ticket: ticket, key: currentKey, now: now)
+        case .circle(let change): return finishCircle(change, ticket: ticket, key: currentKey, now: now)
         }
     }
 
@@ -244,6 +246,7 @@ extension Enclave {
         // EV-27: lockout ends with the right passcode.
         state.passcodeFailures = 0
         state.biometryFailures = 0
+        state.joinNumbers = nil
         sensor.resume()
         passcodeGuesses.wasRight()
         screenLock.passcodeGiven(now: now)
@@ -294,7 +297,11 @@ extension Enclave {
         let underDevice = deviceKey.derive("class keys")
         opened.merge(keys.filter(Accessibility.withDevice.contains))
         // P is not kept: its items are gone (KC-23).
-        if new == nil { _ = opened.remove(where: Accessibility.withPasscode.contains) }
+        if new == nil {
+            _ = opened.remove(where: Accessibility.withPasscode.contains)
+            // DEC-461: without a passcode nobody could say who may be in it.
+            leaveCircle()
+        }
         opened = try renew(opened)
         // What is open stays open, and so does what waits for a finger.
         keys = opened.filter { keys[$0] != nil }

@@ -1,5 +1,6 @@
 import Crypto
 package import Foundation
+import TouchstoneCircle
 package import TouchstoneCore
 package import TouchstoneLog
 package import TouchstoneMemory
@@ -33,6 +34,8 @@ package struct Enclave {
         static let credentialJobsPerApp = 4
         /// Times that class keys are made anew: from then on a new passcode seals those that are there.
         static let generations: UInt32 = 256
+        /// Numbers of this device's in other devices' digits, until the passcode was given again: six digits are soon searched through.
+        static let joinNumbers = 5
         /// Apps whose wrong application passwords are counted.
         static let guessingApps = 256
     }
@@ -62,6 +65,12 @@ package struct Enclave {
     var sensor: SensorState
     /// One at a time; ends with the lock.
     var backup: BackupSession?
+    /// The circle as it was opened last; whether it still is the state's is looked at each time.
+    let openedCircle = OpenedCircle()
+    /// This device asks to join a circle.
+    var applicant: CircleApplicant?
+    /// What was answered last to a device that asks to join this one's circle.
+    var openChallenge: JoinChallenge?
     var guardedItems = GuardedItems()
     /// Those given out and not yet used.
     var nonces = Nonces()

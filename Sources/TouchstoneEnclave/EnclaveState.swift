@@ -52,6 +52,20 @@ struct EnclaveState: Codable, Equatable {
         var isAllowed: Bool
     }
 
+    /// This device's place in a circle of devices that synchronize (SY-10, SY-11).
+    struct Circle: Codable, Equatable {
+        /// Of the class key that `keys` is sealed under.
+        var generation: UInt32
+        /// Its private keys for signatures and for HPKE, 32 bytes each, under the key of the class that opens after the first unlock.
+        var keys: Data
+        /// Its identifier, 32 bytes: the hash of the public halves.
+        var member: Data
+        /// The whole chain, of which every link was checked.
+        var links: [Data]
+        /// The next link, made here, which counts once it came back from the store; absent: none.
+        var proposed: Data?
+    }
+
     var version = 1
     var isSimulated: Bool
     var biometryType: BiometryType
@@ -98,6 +112,10 @@ struct EnclaveState: Codable, Equatable {
     }
     /// Whether P-256 keys are made in the root of trust's hardware; absent: no.
     var areKeysHeld: Bool?
+    /// The circle of devices that this one is in; absent: none.
+    var circle: Circle?
+    /// How many numbers were said to devices that join, since the passcode was given last; absent: none.
+    var joinNumbers: Int?
     /// Where the log ended when this was written; absent in a file that is older than the log.
     var log: KeptLog?
 }

@@ -307,3 +307,7 @@ extension KeyRefusal: ToldError {
         }
     }
 }
+
+extension Enclave.CircleRefused: ToldError {
+    var told: any VarlinkError { EnclaveInterface.CircleRefused(reason: word(reason)) }
+}

@@ -10,7 +10,7 @@ package import TouchstoneTransport
 ///
 /// Answers only on the private socket pair.
 package struct EnclaveService: Sendable {
-    private let host: EnclaveHost
+    let host: EnclaveHost
 
     package init(host: EnclaveHost) {
         self.host = host
@@ -28,11 +28,11 @@ package struct EnclaveService: Sendable {
     package var interface: VarlinkInterface {
         VarlinkInterface(
             name: EnclaveInterface.name, description: EnclaveInterface.file,
-            handlers: evaluations + settings + simulation + keys + privateKeys + backups + logging)
+            handlers: evaluations + settings + simulation + keys + privateKeys + backups + circles + logging)
     }
 
     /// A method that is answered at once; the enclave's errors are told as messages.
-    private func method<M: VarlinkMethod>(
+    func method<M: VarlinkMethod>(
         _ method: M.Type, _ body: @escaping @Sendable (M.Parameters) throws -> M.Reply
     ) -> VarlinkHandler {
         .method(method) { request, _ in

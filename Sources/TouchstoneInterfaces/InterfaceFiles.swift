@@ -29,3 +29,7 @@ extension KeyInterface {
 extension KeychainInterface {
     package static var file: [UInt8] { PackageResources.io_touchstone_Keychain_varlink }
 }
+
+extension SyncInterface {
+    package static var file: [UInt8] { PackageResources.io_touchstone_Sync_varlink }
+}

@@ -225,7 +225,7 @@ package final class BackupService: Sendable {
                 counts.foreign += 1
                 continue
             }
-            guard let attributes = ItemAttributes.decode(bytes), isWhole(attributes, of: record.itemClass),
+            guard let attributes = ItemAttributes.decode(bytes), attributes.isWhole(of: record.itemClass),
                 case .accessControl(let control)? = attributes[.accessControl],
                 control.protection.isThisDeviceOnly == record.isSealed
             else {
@@ -304,13 +304,5 @@ package final class BackupService: Sendable {
     private func attributes(of record: BackupRecord) -> Data? {
         guard record.isSealed else { return record.attributes }
         return BackupAttributes.open(record.attributes, key: attributesKey, binding: record.binding)
-    }
-
-    /// Whether an item can have these: a key of the class each, with a value of its kind.
-    private func isWhole(_ attributes: [AttributeKey: AttributeValue], of itemClass: ItemClass) -> Bool {
-        !attributes.accessGroup.utf8.isEmpty
-            && attributes.allSatisfy { key, value in
-                key == .accessControl || (try? itemClass.attribute(key)?.kept(value)) == value
-            }
     }
 }

@@ -121,14 +121,27 @@ enum ItemCipher {
         identity.reserveCapacity(256)
         identity += itemClass.rawValue.utf8
         identity += " identity".utf8
+        appendPrimaryKey(of: attributes, in: itemClass, to: &identity)
+        return key.code(identity, isRepeated: false)
+    }
+
+    /// The values of the primary key, each with its length in 4 bytes, little-endian, before it (KC-30).
+    static func primaryKey(_ attributes: [AttributeKey: AttributeValue], in itemClass: ItemClass) -> Data {
+        var bytes: [UInt8] = []
+        appendPrimaryKey(of: attributes, in: itemClass, to: &bytes)
+        return Data(bytes)
+    }
+
+    private static func appendPrimaryKey(
+        of attributes: [AttributeKey: AttributeValue], in itemClass: ItemClass, to bytes: inout [UInt8]
+    ) {
         for attribute in itemClass.attributes where attribute.isPrimaryKey {
             let value = attributes[attribute.key].map(attribute.comparable) ?? Data()
             for shift in stride(from: 0, to: 32, by: 8) {
-                identity.append(UInt8(truncatingIfNeeded: value.count >> shift))
+                bytes.append(UInt8(truncatingIfNeeded: value.count >> shift))
             }
-            identity += value
+            bytes += value
         }
-        return key.code(identity, isRepeated: false)
     }
 
     static let tagBytes = 16

@@ -128,6 +128,8 @@ package final class KeychainStore: RowSource, Sendable {
     private struct Observer {
         /// Told after each change that is on the disk.
         var changed: (@Sendable () -> Void)?
+        /// The same, for synchronizing.
+        var synchronizer: (@Sendable () -> Void)?
         /// Told before each change of rows with an access control.
         var recorder: ItemRecorder?
         /// Told which rows were changed, before anybody hears that they were.
@@ -281,6 +283,8 @@ package final class KeychainStore: RowSource, Sendable {
                     CREATE INDEX item_guarded ON item (class, identifier, version) WHERE guarded IS NOT NULL;
                     """)
         }
+        // The circle of devices that synchronize.
+        migrator.registerMigration("5") { try $0.execute(sql: CircleTables.schema) }
         return migrator
     }
 
@@ -354,6 +358,7 @@ package final class KeychainStore: RowSource, Sendable {
             try write.outcome?.get()
             guard let result else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
             observer.withLock { $0.changed }?()
+            observer.withLock { $0.synchronizer }?()
             return result
         }
     }
@@ -442,6 +447,11 @@ package final class KeychainStore: RowSource, Sendable {
     /// Has `observer` told of every change from now on; there is one.
     func observe(_ observer: @escaping @Sendable () -> Void) { self.observer.withLock { $0.changed = observer } }
 
+    /// Has another observer told of the same.
+    func tellSynchronizer(_ synchronizer: @escaping @Sendable () -> Void) {
+        observer.withLock { $0.synchronizer = synchronizer }
+    }
+
     /// Has the keys of rows that are changed or deleted from now on forgotten.
     func observe(_ openedKeys: OpenedKeys) { observer.withLock { $0.openedKeys = openedKeys } }
 
@@ -450,6 +460,7 @@ package final class KeychainStore: RowSource, Sendable {
         try write(isDeletion: true) {
             $0.changed.isAll = true
             erasureCount.add(1, ordering: .sequentiallyConsistent)
+            try CircleTables.clear($0.database)
             try $0.database.execute(sql: "DELETE FROM item; DELETE FROM quarantine; DELETE FROM quota")
         }
     }

@@ -50,6 +50,8 @@ package enum LogEvent: String, CaseIterable, Codable, Sendable {
     case backupExported = "backup-exported"
     /// The owner accepted the keychain's items with an access control as they are, after these were altered.
     case itemsAccepted = "items-accepted"
+    /// The owner changed the circle of devices, or this one's place in it; asked: how.
+    case circleChanged = "circle-changed"
     /// Keys of items came from a backup.
     case backupImported = "backup-imported"
     /// A program that shows prompts connected.
@@ -90,6 +92,7 @@ package enum LogEvent: String, CaseIterable, Codable, Sendable {
         .backupExported: "6be7c418918a4fc6936654e939d3a149",
         .backupImported: "c1f2aa22913a4d2f837c07c69114ace6",
         .itemsAccepted: "a1c9f30b5e7d4c06b2f84d9e6173ac58",
+        .circleChanged: "5d0c2a7e91f84b3c8a6f1e47b29d0c53",
         .agentConnected: "7e579a4c6e8140a29fbd79fefaf004ea",
         .agentLost: "33993826eb004394a3ae686a1507a6d2",
         .logInterrupted: "3dca85a118fb4173929b6608cd828270",

@@ -50,6 +50,7 @@ package final class ComposedServices: Sendable {
     private let keychain: KeychainService
     private let backup: BackupService
     private let inspector: InspectorService
+    private let sync: SyncService
     private let device: DeviceService
     private let log: DeviceLog
 
@@ -77,13 +78,17 @@ package final class ComposedServices: Sendable {
             store: parts.store, keychain: keychain, enclave: enclave, trace: trace, ownerID: parts.ownerID)
         backup = try BackupService(
             store: parts.store, enclave: enclave, ownerID: parts.ownerID, now: { clock.date })
+        let sync = SyncService(store: parts.store, keychain: keychain, enclave: enclave, ownerID: parts.ownerID)
         log = DeviceLog(
             storage: parts.log, enclave: enclave, refusals: refusals, journal: parts.journal, report: parts.report)
         device = DeviceService(
             name: parts.name, enclave: enclave, authentication: authentication, log: log, clock: clock,
             ownerID: parts.ownerID,
             keysChanged: {
-                defer { inspector.changed() }
+                defer {
+                    inspector.changed()
+                    sync.keysChanged()
+                }
                 try keychain.refreshKeys()
             },
             environmentChanged: { inspector.changed() }, reboot: parts.reboot)
@@ -91,10 +96,12 @@ package final class ComposedServices: Sendable {
             info: .init(product: "touchstoned", version: TouchstoneVersion.current),
             interfaces: [
                 keychain.interface, keys.interface, backup.interface, device.interface, inspector.interface,
+                sync.interface,
             ] + authentication.interfaces, trace: trace)
         self.enclave = enclave
         self.keychain = keychain
         self.inspector = inspector
+        self.sync = sync
     }
 
     /// Hears the enclave's events from now on, and goes on with the log; to be called once, before anybody is served.

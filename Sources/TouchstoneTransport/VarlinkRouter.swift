@@ -334,7 +334,7 @@ extension InspectorInterface.Party {
         let interface = method.split(separator: ".").dropLast().joined(separator: ".")
         switch interface {
         case AgentInterface.name: self = .agent
-        case DeviceInterface.name, BackupInterface.name: self = .owner
+        case DeviceInterface.name, BackupInterface.name, SyncInterface.name: self = .owner
         default: self = .app
         }
     }

@@ -35,7 +35,7 @@ struct Touchstone: ParsableCommand {
         subcommands: [
             DeviceCommand.self, ItemCommand.self, KeychainCommand.self, AgentCommand.self, LogCommand.self,
             SimulatorCommand.self, SetupCommand.self, SystemCommand.self, SessionCommand.self, BridgeCommand.self,
-            PAMCommand.self,
+            PAMCommand.self, SyncCommand.self,
             DoctorCommand.self,
             RunWithSecretsCommand.self, ReadSecretCommand.self, InjectSecretsCommand.self, SecretCommand.self,
             CredentialProcessCommand.self, FIDOCommand.self,

@@ -51,7 +51,7 @@ def topics_are_stable_and_documented():
             sorted({each["topic"] for each in found["findings"]}), sorted([
                 "device", "files", "daemons", "root of trust", "passcode", "biometry", "sensor", "agent", "log", "keychain", "core dumps", "swap",
                 "locked memory", "other programs", "start", "window", "ssh bridge", "credentials bridge", "git bridge", "docker bridge",
-                "secret-service bridge", "pkcs11 bridge", "fido bridge", "sudo and login"]), "every topic")
+                "secret-service bridge", "pkcs11 bridge", "fido bridge", "sudo and login", "synchronizing"]), "every topic")
         text = device.run("doctor").stdout
         for each in found["findings"]:
             mark = {"good": "[ok]", "warning": "[!!]", "bad": "[no]"}[each["state"]]

@@ -122,7 +122,11 @@ struct CircleChainTests {
     @Test func whoWasRemovedComesBackOnlyWithOtherKeys() throws {
         let chain = try history()
         #expect(throws: ChainError.wasRemoved) { try chain.with(laptop.adding(desktop, to: chain)) }
-        #expect(throws: ChainError.notMember) { try chain.with(laptop.adding(phone, to: chain)) }
+        #expect(throws: ChainError.notMember) {
+            try chain.with(
+                chain.adding(
+                    phone.identity, named: "second", by: laptop.id, keys: laptop.keys(chain), sign: laptop.sign))
+        }
         let renewed = TestMember("desktop")
         let grown = try chain.with(laptop.adding(renewed, to: chain))
         #expect(grown.members[renewed.id] != nil)
@@ -146,6 +150,58 @@ struct CircleChainTests {
         #expect(throws: ChainError.wrongEpoch) { try chain.with(phone.leavingLink(chain)) }
     }
 
+    @Test func anEpochWithoutAReasonIsRefused() throws {
+        // Otherwise one member could fill the chain, and nobody could be removed any more.
+        let chain = try history()
+        let link = try chain.beginningEpoch(by: phone.id, keys: phone.keys(chain), random: random, sign: phone.sign)
+        #expect(throws: ChainError.wrongEpoch) { try chain.with(link) }
+    }
+
+    @Test func theLastLinksOfAChainAreForRemovals() {
+        // So each of the members can leave, and an epoch begin after it.
+        let last = CircleChain.Limits.links - 2 * CircleChain.Limits.members
+        #expect(CircleChain.hasRoomToAdd(members: 2, links: last - 1))
+        #expect(!CircleChain.hasRoomToAdd(members: 2, links: last))
+        #expect(CircleChain.hasRoomToAdd(members: CircleChain.Limits.members - 1, links: 9))
+        #expect(!CircleChain.hasRoomToAdd(members: CircleChain.Limits.members, links: 9))
+    }
+
+    @Test func aNameThatIsTakenIsRefused() throws {
+        // The owner says by its name which device to remove.
+        let chain = try history()
+        let second = TestMember("phone")
+        #expect(throws: ChainError.nameTaken) { try laptop.adding(second, to: chain) }
+        let link = try CircleLink(
+            .add(
+                second.identity, name: "phone", isRecoveryKey: false,
+                box: EpochStart.seal(laptop.keys(chain).current, to: second.identity, nonce: chain.nonce)),
+            number: UInt32(chain.links.count), previous: chain.head, signer: laptop.id, sign: laptop.sign)
+        #expect(throws: ChainError.nameTaken) { try chain.with(link) }
+        // Of one that was removed it is free.
+        let again = try chain.with(laptop.adding(TestMember("desktop"), to: chain))
+        #expect(again.members.count == 3)
+    }
+
+    @Test func theChainSaysWhichMemberIsARecoveryKey() throws {
+        let chain = try history()
+        let paper = TestMember("paper")
+        let link = try chain.adding(
+            paper.identity, named: "paper", isRecoveryKey: true, by: laptop.id, keys: laptop.keys(chain),
+            sign: laptop.sign)
+        let grown = try CircleChain(chain.with(link).allBytes)
+        #expect(grown.members[paper.id]?.isRecoveryKey == true)
+        #expect(grown.members[phone.id]?.isRecoveryKey == false)
+        #expect(grown.membership.recoveryKeys == [paper.id])
+    }
+
+    @Test func aCounterThatNoJSONHasRoomForIsRefused() throws {
+        let chain = try history()
+        for (counter, isRead) in [(UInt64(1) << 53, true), (1 << 53 + 1, false), (.max, false)] {
+            let link = try laptop.removing(phone, from: chain, lastCounter: counter)
+            #expect(((try? CircleLink(link.bytes)) != nil) == isRead)
+        }
+    }
+
     @Test func whoRemovesAnotherCannotKeepTheEpoch() throws {
         let chain = try history()
         let link = try CircleLink(
@@ -157,8 +213,11 @@ struct CircleChainTests {
     @Test func aNameThatHidesWhatItIsIsRefused() throws {
         let chain = try history()
         for name in ["", String(repeating: "x", count: 65), "lap\ntop", "lap\u{202E}top", "\u{7}"] {
-            let link = try chain.adding(
-                TestMember("").identity, named: name, by: laptop.id, keys: laptop.keys(chain), sign: laptop.sign)
+            #expect(throws: ChainError.invalidName) { try laptop.adding(TestMember(name), to: chain) }
+            #expect(throws: ChainError.invalidName) { try TestMember(name).found() }
+            let link = try CircleLink(
+                .add(TestMember("").identity, name: name, isRecoveryKey: false, box: Data(count: EpochStart.boxBytes)),
+                number: UInt32(chain.links.count), previous: chain.head, signer: laptop.id, sign: laptop.sign)
             #expect(throws: ChainError.malformed) { try chain.with(link) }
         }
     }
@@ -177,8 +236,9 @@ struct EpochKeysTests {
 
     @Test func aNewMemberOpensWhatWasWrittenBefore() throws {
         var chain = try laptop.found()
-        chain = try chain.with(
-            chain.beginningEpoch(by: laptop.id, keys: laptop.keys(chain), random: random, sign: laptop.sign))
+        let guest = TestMember("guest")
+        chain = try chain.with(laptop.adding(guest, to: chain))
+        chain = try chain.with(laptop.removing(guest, from: chain))
         chain = try chain.with(laptop.adding(desktop, to: chain))
         let (mine, theirs) = (try laptop.keys(chain), try desktop.keys(chain))
         for epoch in UInt32(0)...1 {
@@ -202,7 +262,7 @@ struct EpochKeysTests {
         #expect(after.current.number == 1)
         #expect(before[1] == nil)
         // No box, whoever's place it is put into, opens with the removed keys.
-        for box in chain.boxes.values {
+        for box in chain.epochs[1].boxes.values {
             var recipient = try HPKE.Recipient(
                 privateKey: desktop.sealing, ciphersuite: .Curve25519_SHA256_ChachaPoly, info: Purpose.epochKey.text,
                 encapsulatedKey: box.prefix(32))
@@ -215,12 +275,60 @@ struct EpochKeysTests {
         }
     }
 
+    /// `hostile` removes a guest, and gives nobody a key that is of use, or the one before.
+    private func spoiled(boxes: Bool) throws -> (CircleChain, hostile: TestMember, third: TestMember) {
+        let (hostile, third) = (TestMember("hostile"), TestMember("third"))
+        var chain = try laptop.found()
+        for member in [desktop, hostile, third] { chain = try chain.with(laptop.adding(member, to: chain)) }
+        let members = [laptop, desktop, hostile].map(\.identity)
+        let key = EpochKeys.fresh(1, random: random)
+        var start = try EpochStart(
+            key, after: hostile.keys(chain).current, for: members, nonce: chain.nonce, random: random)
+        if boxes {
+            start.boxes = start.boxes.map { ($0.member, Data(count: EpochStart.boxBytes)) }
+        } else {
+            start.earlier?.sealed = Data(count: 60)
+        }
+        let link = try CircleLink(
+            .remove(third.id, lastCounter: 0, start), number: UInt32(chain.links.count), previous: chain.head,
+            signer: hostile.id, sign: hostile.sign)
+        return (try chain.with(link), hostile, third)
+    }
+
+    @Test(arguments: [true, false]) func whoSpoilsAnEpochCanBeRemoved(boxes: Bool) throws {
+        let (bad, hostile, third) = try spoiled(boxes: boxes)
+        var chain = bad
+        if boxes { #expect(throws: UnusableEpoch.self) { try laptop.keys(chain) } }
+        let remains = try EpochKeys(remainsOf: chain, of: laptop.id, opening: laptop.sealing)
+        if boxes {
+            #expect(throws: UnusableEpoch.self) {
+                try chain.adding(
+                    TestMember("new").identity, named: "new", by: laptop.id, keys: remains, sign: laptop.sign)
+            }
+        }
+        let link = try chain.removing(
+            hostile.id, lastCounter: 0, by: laptop.id, keys: remains, random: random, sign: laptop.sign)
+        chain = try chain.with(CircleLink(link.bytes))
+        // All others, and whoever comes, have the newest and the first key again.
+        let new = TestMember("new")
+        chain = try chain.with(desktop.adding(new, to: chain))
+        let name = try laptop.keys(chain).recordName(itemClass: "genp", primaryKey: Data())
+        for member in [laptop, desktop, new] {
+            let keys = try member.keys(chain)
+            #expect(keys.current.number == 2)
+            #expect(keys.recordName(itemClass: "genp", primaryKey: Data()) == name)
+            #expect(keys.count == 3)
+        }
+        for member in [hostile, third] { #expect(throws: UnusableEpoch.self) { try member.keys(chain) } }
+    }
+
     @Test func aMemberNoticesAnotherKeyThanTheOthersHave() throws {
         let chain = try laptop.found()
         // A hostile member seals some other key to the new one.
         let box = try EpochStart.seal(EpochKeys.fresh(0, random: random), to: desktop.identity, nonce: chain.nonce)
         let link = try CircleLink(
-            .add(desktop.identity, name: "desktop", box: box), number: 1, previous: chain.head, signer: laptop.id,
+            .add(desktop.identity, name: "desktop", isRecoveryKey: false, box: box), number: 1, previous: chain.head,
+            signer: laptop.id,
             sign: laptop.sign)
         let joined = try chain.with(link)
         #expect(throws: UnusableEpoch.self) { try desktop.keys(joined) }

@@ -273,9 +273,11 @@ struct CircleModel {
         let last = devices[remover]!.ledger.seen[id] ?? 0
         let isDone = change(by: remover) { membership in
             membership.members.remove(id)
-            membership.removed[id] = .init(lastCounter: last, adopter: remover)
+            let link = UInt32(membership.linkHashes.count)
+            membership.removed[id] = .init(lastCounter: last, adopter: remover, since: link)
             for (gone, removal) in membership.removed where removal.adopter == id {
                 membership.removed[gone]?.adopter = remover
+                membership.removed[gone]?.since = link
             }
             return true
         }

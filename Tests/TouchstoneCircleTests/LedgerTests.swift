@@ -186,6 +186,9 @@ struct LedgerTests {
         // It is deleted while the other device is away.
         let tombstone = home.write(name(1), isTombstone: true, now: start + 10)
         let later = start + days * day
+        for month in 1...5 as ClosedRange<UInt64> {
+            _ = home.makeHead(epoch: 0, sumKey: sumKey, now: start + month * 30 * day)
+        }
         _ = home.makeHead(epoch: 0, sumKey: sumKey, now: later)
         _ = home.makeHead(epoch: 0, sumKey: sumKey, now: later)
         _ = home.forgetDead()
@@ -195,6 +198,155 @@ struct LedgerTests {
         guard days < 180 else { return }
         send(&home, to: &away, now: later)
         #expect(away.winner(name(1)) == tombstone)
+    }
+
+    @Test func aRemovedMemberWritesNoMoreEvenIfItSkippedCounters() {
+        // SY-40: it said that it had written a million records, to whoever removes it, and writes them afterwards.
+        var remover = Ledger(me: a, membership: .of(a, b, c))
+        var other = Ledger(me: c, membership: .of(a, b, c))
+        var hostile = Ledger(me: b, membership: .of(a, b, c))
+        let before = hostile.write(name(1), isTombstone: false, now: start)
+        send(&hostile, to: &other, now: start)
+        send(&hostile, to: &remover, now: start)
+        hostile.counter = 1_000_000
+        send(&hostile, to: &remover, now: start + 1)
+        #expect(remover.seen[b] == 1_000_000)
+        // To one device alone it gives a record that the remover has not.
+        let secret = version(6, of: b, at: start + 2, name: 2)
+        #expect(other.take(secret, now: start + 3) == .taken)
+        #expect(other.winner(name(2)) == secret)
+        var membership = Membership.of(a, c)
+        membership.linkHashes.append(Data(repeating: 1, count: 32))
+        membership.removed[b] = .init(lastCounter: 1_000_000, adopter: a, since: 1)
+        _ = other.update(membership)
+        _ = remover.update(membership)
+        #expect(other.take(version(7, of: b, at: start + 9), now: start + 9) == .notMember)
+        let adopted = remover.adopt()
+        #expect(adopted.map(\.from) == [before])
+        send(&remover, to: &other, now: start + 10)
+        for number in UInt8(1)...2 { #expect(other.winner(name(number)) == remover.winner(name(number))) }
+        #expect(other.winner(name(1))?.member == a)
+        #expect(other.winner(name(2)) == nil)
+    }
+
+    @Test func aForkByARemovedMemberIsShownOnBothSides() {
+        // c has another link 1, in which b removes a; a has a link 1 in which it removes b.
+        func membership(_ link: UInt8, without gone: MemberID, count: Int) -> Membership {
+            var membership = Membership.of(a, b, c)
+            membership.members.remove(gone)
+            membership.removed[gone] = .init(lastCounter: 0, adopter: nil)
+            for _ in 0..<count { membership.linkHashes.append(Data(repeating: link, count: 32)) }
+            return membership
+        }
+        var one = Ledger(me: a, membership: membership(1, without: b, count: 1))
+        var two = Ledger(me: c, membership: membership(2, without: a, count: 3))
+        let (left, right) = (
+            one.makeHead(epoch: 0, sumKey: sumKey, now: start), two.makeHead(epoch: 0, sumKey: sumKey, now: start)
+        )
+        #expect(two.take(left, sumKey: sumKey, now: start) == .conflicting)
+        #expect(two.faults[a] == .forked)
+        // The other side has fewer links: it waits, but not for ever.
+        #expect(one.take(right, sumKey: sumKey, now: start) == .waiting)
+        #expect(one.faults[c] == nil)
+        #expect(one.take(right, sumKey: sumKey, now: start + 2 * 3600 * 1000) == .waiting)
+        #expect(one.faults[c] == .missing)
+    }
+
+    @Test func aClockInAnotherCenturyDoesNoHarm() {
+        var one = Ledger(me: a, membership: .of(a, b))
+        var two = Ledger(me: b, membership: .of(a, b))
+        let older = one.write(name(1), isTombstone: false, now: start)
+        send(&one, to: &two, now: start)
+        send(&two, to: &one, now: start)
+        // The battery was empty.
+        let wrong = start + 60 * 365 * day
+        let newer = one.write(name(1), isTombstone: false, now: wrong)
+        let head = one.makeHead(epoch: 0, sumKey: sumKey, now: wrong)
+        #expect(head.time == start)
+        let forgotten = one.forgetDead()
+        #expect(forgotten.isEmpty)
+        #expect(one.versions[name(1)]?.contains(older) == true)
+        // What it wrote reaches the other one, now and when the clock is right again.
+        send(&one, to: &two, now: start + 1)
+        #expect(two.faults[a] == nil)
+        #expect(two.winner(name(1)) == newer)
+    }
+
+    @Test func aClockThatWasAMonthAheadIsSetBack() {
+        var one = Ledger(me: a, membership: .of(a, b))
+        var two = Ledger(me: b, membership: .of(a, b))
+        _ = one.write(name(1), isTombstone: false, now: start)
+        send(&one, to: &two, now: start)
+        _ = one.makeHead(epoch: 0, sumKey: sumKey, now: start + 30 * day)
+        _ = one.write(name(2), isTombstone: false, now: start + 30 * day)
+        // Right again: heads and writes have the right time.
+        let head = one.makeHead(epoch: 0, sumKey: sumKey, now: start + 5)
+        #expect(head.time == start + 5)
+        #expect(two.take(head, sumKey: sumKey, now: start + 5) == .taken)
+        #expect(one.write(name(3), isTombstone: false, now: start + 6).clock.milliseconds == start + 6)
+    }
+
+    @Test func whatAnotherMemberHasSeenAndTheStoreWithholdsIsMissing() {
+        var writer = Ledger(me: a, membership: .of(a, b, c))
+        var reader = Ledger(me: b, membership: .of(a, b, c))
+        var other = Ledger(me: c, membership: .of(a, b, c))
+        _ = writer.write(name(1), isTombstone: false, now: start)
+        send(&writer, to: &other, now: start)
+        // The store has nothing of the writer for the reader. It may be on its way.
+        send(&other, to: &reader, now: start)
+        #expect(reader.faults[a] == nil)
+        send(&other, to: &reader, now: start + 2 * 3600 * 1000)
+        #expect(reader.faults[a] == .missing)
+        send(&writer, to: &reader, now: start + 3 * 3600 * 1000)
+        #expect(reader.faults[a] == nil)
+        // A device that was restored from a copy hears from the others that it had written more.
+        var restored = Ledger(me: a, membership: .of(a, b, c))
+        #expect(!restored.isRestored)
+        send(&other, to: &restored, now: start)
+        #expect(restored.isRestored)
+    }
+
+    @Test func aMemberThatNeverWroteAHeadIsWaitedForHalfAYearAndARecoveryKeyNotAtAll() {
+        // SY-21
+        var membership = Membership.of(a, b, c)
+        for (recoveryKeys, days, isForgotten) in [
+            (Set<MemberID>([c]), UInt64(1), true), ([], 1, false), ([], 179, false), ([], 181, true),
+        ] {
+            membership.recoveryKeys = recoveryKeys
+            var one = Ledger(me: a, membership: membership)
+            var two = Ledger(me: b, membership: membership)
+            let older = one.write(name(1), isTombstone: false, now: start)
+            _ = one.write(name(1), isTombstone: false, now: start + 1)
+            for time in Array(stride(from: 1, to: days, by: 30)) + [days, days] {
+                send(&one, to: &two, now: start + time * day)
+                send(&two, to: &one, now: start + time * day)
+            }
+            // The first head was a day after the start.
+            send(&one, to: &two, now: start + (days + 1) * day)
+            let forgotten = one.forgetDead()
+            #expect(forgotten == (isForgotten ? [older] : []), "\(days) days")
+        }
+    }
+
+    @Test func oldHeadsOneByOneAreNoContact() {
+        var writer = Ledger(me: a, membership: .of(a, b))
+        var reader = Ledger(me: b, membership: .of(a, b))
+        let heads = (0..<10 as Range<UInt64>).map { writer.makeHead(epoch: 0, sumKey: sumKey, now: start + $0 * day) }
+        for (index, head) in heads.enumerated() {
+            #expect(reader.take(head, sumKey: sumKey, now: start + UInt64(index) * 30 * day) == .taken)
+        }
+        #expect(reader.isExpired(now: start + 270 * day))
+    }
+
+    @Test func aRestoredDeviceTakesItsOwnRecordsInEveryOrder() {
+        var ledger = Ledger(me: a, membership: .of(a, b))
+        let first = ledger.write(name(1), isTombstone: false, now: start)
+        for counter in [5, 2, 4, 3] as [UInt64] {
+            #expect(ledger.take(version(counter, of: a, at: start, name: UInt8(counter)), now: start) == .taken)
+        }
+        #expect(ledger.take(first, now: start) == .known)
+        #expect(ledger.alive() == [1, 2, 3, 4, 5])
+        #expect(ledger.write(name(9), isTombstone: false, now: start).counter == 6)
     }
 
     @Test func anOlderVersionStaysUntilAllMembersHaveTheNewerOne() {

@@ -18,6 +18,7 @@ struct SealedRecordTests {
     }
 
     private let item = RecordContent.item(
+        protection: 6, accessGroup: Data("group".utf8),
         attributes: Data("attributes".utf8), binding: Data("genp0123".utf8), key: Data(repeating: 5, count: 32))
 
     private func header(_ counter: UInt64 = 1, of member: TestMember? = nil, account: String = "a") -> RecordHeader {
@@ -49,13 +50,24 @@ struct SealedRecordTests {
     @Test func sizesAreInStepsAndShowNoTombstone() throws {
         for count in [0, 1, 100, 255, 256, 1000] {
             let record = try record(header(), secret: Data(count: count))
-            #expect(record.bytes.count % 256 == 0)
+            #expect(record.bytes.count == (count < 800 ? 1024 : 1280))
         }
         let gone = try record(header(), .tombstone, secret: Data())
-        #expect(gone.bytes.count == 256)
-        let small = RecordContent.item(attributes: Data(), binding: Data(), key: Data(count: 32))
+        #expect(gone.bytes.count == 1024)
+        // Nor do the lengths inside, which everybody can read: of secrets of up to 20, and of up to 40 bytes.
+        func lengths(_ record: SealedRecord) -> [Data] {
+            let content = Data(record.bytes.dropFirst(85).prefix(4))
+            return [content, Data(record.bytes.dropLast(64 + record.secret.count).suffix(4))]
+        }
+        let items = try Set([48, 68].map { lengths(try record(header(), secret: Data(count: $0))) })
+        let tombstones = try Set((0..<40).map { _ in lengths(try record(header(), .tombstone, secret: Data())) })
+        #expect(tombstones == items)
+        // Not even of who looks for what is not random.
+        #expect(gone.secret != Data(count: gone.secret.count))
+        let small = RecordContent.item(
+            protection: 6, accessGroup: Data(), attributes: Data(), binding: Data(), key: Data(count: 32))
         let tiny = try record(header(), small, secret: Data())
-        #expect(tiny.bytes.count == 256)
+        #expect(tiny.bytes.count == 1024)
     }
 
     @Test func noNameOrSecretStandsInARecord() throws {
@@ -122,7 +134,8 @@ struct SealedRecordTests {
         let head = MemberHead(
             member: laptop.id, sequence: 4, counter: 9, time: 1_800_000_000_000, epoch: 0, link: 1,
             linkHash: chain.head,
-            sum: RecordSum(), seen: [laptop.id: 9, desktop.id: 2], stable: [laptop.id: 8])
+            sum: RecordSum([], key: SymmetricKey(size: .bits256)), seen: [laptop.id: 9, desktop.id: 2],
+            stable: [laptop.id: 8])
         let bytes = try head.bytes(sign: laptop.sign)
         let identity = { (member: MemberID) in self.chain.members[member]?.identity }
         let read = try MemberHead(bytes, identity: identity)
@@ -139,20 +152,34 @@ struct SealedRecordTests {
         }
     }
 
-    @Test func aSumDependsOnTheRecordsAndNotOnTheirOrder() {
+    @Test func aSumDependsOnAllThatARecordSaysOfItself() {
         let key = SymmetricKey(size: .bits256)
-        let one = RecordSum(RecordVersion(header(1), isTombstone: false), key: key)
-        let two = RecordSum(RecordVersion(header(2), isTombstone: false), key: key)
-        var (forth, back) = (one, two)
-        forth += two
-        back += one
-        #expect(forth == back)
-        #expect(forth != one)
-        #expect(RecordSum(RecordVersion(header(1), isTombstone: false), key: SymmetricKey(size: .bits256)) != one)
-        // All ones and one: the carry goes through all words.
-        var full = RecordSum(Data(repeating: 0xFF, count: 32))
-        full += RecordSum(Data([1]) + Data(count: 31))
-        #expect(full == RecordSum())
+        let one = RecordVersion(header(1), isTombstone: false)
+        let two = RecordVersion(header(2), isTombstone: false)
+        let others = [
+            [one], [two], [], [one, RecordVersion(header(2), isTombstone: true)],
+            [one, RecordVersion(header(2, account: "b"), isTombstone: false)],
+        ].map { RecordSum($0, key: key) }
+        let sum = RecordSum([one, two], key: key)
+        #expect(!others.contains(sum))
+        #expect(sum == RecordSum([one, two], key: key))
+        #expect(sum != RecordSum([one, two], key: SymmetricKey(size: .bits256)))
+    }
+
+    @Test func whatNobodyWouldReadIsNotWritten() {
+        for content in [
+            RecordContent.item(
+                protection: 6, accessGroup: Data(), attributes: Data(count: 1 << 20 + 1), binding: Data(),
+                key: Data(count: 32)),
+            .item(
+                protection: 6, accessGroup: Data(), attributes: Data(), binding: Data(count: 257), key: Data(count: 32)),
+            .item(protection: 6, accessGroup: Data(), attributes: Data(), binding: Data(), key: Data(count: 31)),
+            .item(
+                protection: 6, accessGroup: Data(count: 1 << 16), attributes: Data(), binding: Data(),
+                key: Data(count: 32)),
+        ] {
+            #expect(throws: MalformedBytes.self) { try record(header(), content) }
+        }
     }
 }
 

@@ -94,7 +94,8 @@ private func circleObject(_ bytes: Data) {
 private func circleObjects() throws -> [Data] {
     guard let circle else { return [] }
     let links = circle.chain.links.map(\.bytes)
-    let item = RecordContent.item(attributes: still(100), binding: still(36), key: still(32))
+    let item = RecordContent.item(
+        protection: 6, accessGroup: still(5), attributes: still(100), binding: still(36), key: still(32))
     var seeds = links.map { Data([0]) + $0 } + links.map { Data([1]) + $0 }
     seeds.append(Data([2]) + (try circle.record(item, secret: still(60))))
     seeds.append(Data([2]) + (try circle.record(.tombstone, secret: Data())))

@@ -149,6 +149,15 @@ enum Messages {
         EnclaveInterface.NoteObservation.self, EnclaveInterface.CloseLog.self, DeviceInterface.ReadLog.self,
         DeviceInterface.CheckLog.self, DeviceInterface.GetLogHead.self, BackupInterface.ListUse.self,
         BackupInterface.SetQuota.self, EnclaveInterface.SetShown.self,
+        SyncInterface.ListObjects.self, SyncInterface.AddObjects.self, SyncInterface.ListLinks.self,
+        SyncInterface.AddLinks.self, SyncInterface.Monitor.self, SyncInterface.GetStatus.self,
+        SyncInterface.GetNonce.self, SyncInterface.Found.self, SyncInterface.Apply.self, SyncInterface.Challenge.self,
+        SyncInterface.Reveal.self, SyncInterface.Approve.self, SyncInterface.Join.self, SyncInterface.Remove.self,
+        EnclaveInterface.GetCircle.self, EnclaveInterface.FoundCircle.self, EnclaveInterface.ApplyToCircle.self,
+        EnclaveInterface.ChallengeApplicant.self, EnclaveInterface.RevealToCircle.self,
+        EnclaveInterface.ApproveApplicant.self, EnclaveInterface.JoinCircle.self, EnclaveInterface.RemoveMember.self,
+        EnclaveInterface.AddLinks.self, EnclaveInterface.SealRecords.self, EnclaveInterface.OpenRecords.self,
+        EnclaveInterface.SignHead.self,
     ]
     static let errors: [any VarlinkError.Type] = [
         AgentInterface.UnsupportedVersion.self, AgentInterface.NoSuchPrompt.self,
@@ -160,7 +169,9 @@ enum Messages {
         EnclaveInterface.NotWrapped.self, EnclaveInterface.InvalidContext.self, EnclaveInterface.NotBegun.self,
         EnclaveInterface.NoSuchEvaluation.self, EnclaveInterface.NotKept.self, KeyInterface.Failed.self,
         KeyInterface.Invalidated.self, KeychainInterface.Failed.self,
-        EnclaveInterface.AuthenticationNeeded.self,
+        EnclaveInterface.AuthenticationNeeded.self, EnclaveInterface.CircleRefused.self, SyncInterface.NotOwner.self,
+        SyncInterface.NoCircle.self, SyncInterface.PasscodeRejected.self, SyncInterface.Refused.self,
+        SyncInterface.Failed.self,
     ]
 }
 

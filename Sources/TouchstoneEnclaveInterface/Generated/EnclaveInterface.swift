@@ -2469,6 +2469,739 @@ package enum EnclaveInterface {
         package typealias Reply = Empty
     }
 
+    /// The keys of a circle that open nothing: of records' names, and of the sums of heads in each epoch, the first
+    /// epoch first.
+    package struct CircleKeys: MessageCodable, Hashable {
+        /// 32 bytes, base64.
+        package var names: Data
+        /// 32 bytes each, base64.
+        package var sums: [Data]
+
+        package init(names: Data, sums: [Data]) {
+            self.names = names
+            self.sums = sums
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.names = try json.value("names")
+            self.sums = try json.value("sums")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(names, for: "names")
+            try json.write(sums, for: "sums")
+            json.endObject()
+        }
+    }
+
+    /// This device's circle, as io.touchstone.Sync has it. member: 64 hexadecimal digits; absent: it is in no circle.
+    /// links (bytes, base64): the whole chain. proposed (bytes, base64): the next link, made here, which counts once
+    /// AddLinks gets it. keys: absent before the first unlock.
+    package enum GetCircle: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.GetCircle"
+        package typealias Parameters = Empty
+        package struct Reply: MessageCodable {
+            package var member: String?
+            package var links: [Data]
+            package var proposed: Data?
+            package var keys: EnclaveInterface.CircleKeys?
+
+            package init(
+                member: String? = nil, links: [Data], proposed: Data? = nil,
+                keys: EnclaveInterface.CircleKeys? = nil
+            ) {
+                self.member = member
+                self.links = links
+                self.proposed = proposed
+                self.keys = keys
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.member = try json.valueIfPresent("member")
+                self.links = try json.value("links")
+                self.proposed = try json.valueIfPresent("proposed")
+                self.keys = try json.valueIfPresent("keys")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(member, for: "member")
+                try json.write(links, for: "links")
+                try json.write(proposed, for: "proposed")
+                try json.write(keys, for: "keys")
+                json.endObject()
+            }
+        }
+    }
+
+    /// Founds a circle, if passcode was sealed for exactly that.
+    ///
+    /// Answers with a ticket, and WatchEvents tells the result. Answers what ChangePasscode answers.
+    ///
+    /// Errors: CircleRefused. Of io.touchstone.Device: Refused: passcodeNotSet, passcodeDisabled, passcodeTooLong, busy
+    /// (also as a result: the circle was changed meanwhile), locked, staleNonce, unreadablePasscode.
+    package enum FoundCircle: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.FoundCircle"
+        package struct Parameters: MessageCodable {
+            package var name: String
+            package var passcode: SealedPasscode
+            package var caller: EnclaveInterface.Caller?
+
+            package init(name: String, passcode: SealedPasscode, caller: EnclaveInterface.Caller? = nil) {
+                self.name = name
+                self.passcode = passcode
+                self.caller = caller
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.name = try json.value("name")
+                self.passcode = try json.value("passcode")
+                self.caller = try json.valueIfPresent("caller")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(name, for: "name")
+                try json.write(passcode, for: "passcode")
+                try json.write(caller, for: "caller")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = EnclaveInterface.ChangePasscode.Reply
+    }
+
+    /// Makes this device's keys and its application (bytes, base64) to a circle.
+    ///
+    /// They are gone at the next boot.
+    ///
+    /// Errors: CircleRefused.
+    package enum ApplyToCircle: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.ApplyToCircle"
+        package struct Parameters: MessageCodable {
+            package var name: String
+
+            package init(name: String) {
+                self.name = name
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.name = try json.value("name")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(name, for: "name")
+                json.endObject()
+            }
+        }
+
+        package struct Reply: MessageCodable {
+            package var application: Data
+
+            package init(application: Data) {
+                self.application = application
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.application = try json.value("application")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(application, for: "application")
+                json.endObject()
+            }
+        }
+    }
+
+    /// Answers another device's application (bytes, base64) with a challenge (bytes, base64).
+    ///
+    /// The newest answer alone is good. Five new ones, and reveals, are made at most until the passcode is given again.
+    ///
+    /// Errors: CircleRefused.
+    package enum ChallengeApplicant: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.ChallengeApplicant"
+        package struct Parameters: MessageCodable {
+            package var application: Data
+
+            package init(application: Data) {
+                self.application = application
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.application = try json.value("application")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(application, for: "application")
+                json.endObject()
+            }
+        }
+
+        package struct Reply: MessageCodable {
+            package var challenge: Data
+
+            package init(challenge: Data) {
+                self.challenge = challenge
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.challenge = try json.value("challenge")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(challenge, for: "challenge")
+                json.endObject()
+            }
+        }
+    }
+
+    /// Answers the first challenge (bytes, base64) with this device's reveal (bytes, base64), and no other.
+    ///
+    /// Errors: CircleRefused.
+    package enum RevealToCircle: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.RevealToCircle"
+        package struct Parameters: MessageCodable {
+            package var challenge: Data
+
+            package init(challenge: Data) {
+                self.challenge = challenge
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.challenge = try json.value("challenge")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(challenge, for: "challenge")
+                json.endObject()
+            }
+        }
+
+        package struct Reply: MessageCodable {
+            package var reveal: Data
+
+            package init(reveal: Data) {
+                self.reveal = reveal
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.reveal = try json.value("reveal")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(reveal, for: "reveal")
+                json.endObject()
+            }
+        }
+    }
+
+    /// Proposes the link that adds the device.
+    ///
+    /// Answers what ChangePasscode answers.
+    ///
+    /// Errors: those of FoundCircle.
+    package enum ApproveApplicant: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.ApproveApplicant"
+        package struct Parameters: MessageCodable {
+            /// base64
+            package var application: Data
+            /// base64
+            package var reveal: Data
+            package var passcode: SealedPasscode
+            package var caller: EnclaveInterface.Caller?
+
+            package init(
+                application: Data, reveal: Data, passcode: SealedPasscode, caller: EnclaveInterface.Caller? = nil
+            ) {
+                self.application = application
+                self.reveal = reveal
+                self.passcode = passcode
+                self.caller = caller
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.application = try json.value("application")
+                self.reveal = try json.value("reveal")
+                self.passcode = try json.value("passcode")
+                self.caller = try json.valueIfPresent("caller")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(application, for: "application")
+                try json.write(reveal, for: "reveal")
+                try json.write(passcode, for: "passcode")
+                try json.write(caller, for: "caller")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = EnclaveInterface.ChangePasscode.Reply
+    }
+
+    /// Joins the circle with this chain (links: bytes, base64).
+    ///
+    /// Answers what ChangePasscode answers.
+    ///
+    /// Errors: those of FoundCircle.
+    package enum JoinCircle: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.JoinCircle"
+        package struct Parameters: MessageCodable {
+            /// base64
+            package var links: [Data]
+            package var passcode: SealedPasscode
+            package var caller: EnclaveInterface.Caller?
+
+            package init(links: [Data], passcode: SealedPasscode, caller: EnclaveInterface.Caller? = nil) {
+                self.links = links
+                self.passcode = passcode
+                self.caller = caller
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.links = try json.value("links")
+                self.passcode = try json.value("passcode")
+                self.caller = try json.valueIfPresent("caller")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(links, for: "links")
+                try json.write(passcode, for: "passcode")
+                try json.write(caller, for: "caller")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = EnclaveInterface.ChangePasscode.Reply
+    }
+
+    /// Proposes the link that removes a member (64 hexadecimal digits), of which everything up to lastCounter counts.
+    ///
+    /// A device that is alone, or has proposed its own removal already, forgets the circle at once. Answers what
+    /// ChangePasscode answers.
+    ///
+    /// Errors: those of FoundCircle.
+    package enum RemoveMember: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.RemoveMember"
+        package struct Parameters: MessageCodable {
+            package var member: String
+            package var name: String
+            /// 64 bits.
+            package var lastCounter: Int64
+            package var passcode: SealedPasscode
+            package var caller: EnclaveInterface.Caller?
+
+            package init(
+                member: String, name: String, lastCounter: Int64, passcode: SealedPasscode,
+                caller: EnclaveInterface.Caller? = nil
+            ) {
+                self.member = member
+                self.name = name
+                self.lastCounter = lastCounter
+                self.passcode = passcode
+                self.caller = caller
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.member = try json.value("member")
+                self.name = try json.value("name")
+                self.lastCounter = try json.value("lastCounter")
+                self.passcode = try json.value("passcode")
+                self.caller = try json.valueIfPresent("caller")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(member, for: "member")
+                try json.write(name, for: "name")
+                try json.write(lastCounter, for: "lastCounter")
+                try json.write(passcode, for: "passcode")
+                try json.write(caller, for: "caller")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = EnclaveInterface.ChangePasscode.Reply
+    }
+
+    /// Extends the chain by links (bytes, base64).
+    ///
+    /// A proposed link whose place is taken is dropped. A device that the chain removes has no circle afterwards.
+    /// count: how many links the chain has.
+    ///
+    /// Errors: CircleRefused, after which the chain is as it was; NotKept.
+    package enum AddLinks: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.AddLinks"
+        package struct Parameters: MessageCodable {
+            package var links: [Data]
+
+            package init(links: [Data]) {
+                self.links = links
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.links = try json.value("links")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(links, for: "links")
+                json.endObject()
+            }
+        }
+
+        package struct Reply: MessageCodable {
+            package var count: Int
+
+            package init(count: Int) {
+                self.count = count
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.count = try json.value("count")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(count, for: "count")
+                json.endObject()
+            }
+        }
+    }
+
+    /// What is to be sealed of an item: its key as WrapKey gave it, its attributes, and its secret under that key.
+    package struct RecordItem: MessageCodable, Hashable {
+        package var item: EnclaveInterface.WrappedItem
+        /// base64
+        package var attributes: Data
+        /// base64
+        package var secret: Data
+
+        package init(item: EnclaveInterface.WrappedItem, attributes: Data, secret: Data) {
+            self.item = item
+            self.attributes = attributes
+            self.secret = secret
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.item = try json.value("item")
+            self.attributes = try json.value("attributes")
+            self.secret = try json.value("secret")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(item, for: "item")
+            try json.write(attributes, for: "attributes")
+            try json.write(secret, for: "secret")
+            json.endObject()
+        }
+    }
+
+    /// One version of an item; without item it is a tombstone.
+    package struct RecordRequest: MessageCodable, Hashable {
+        /// 32 bytes, base64: as the key of names makes it.
+        package var name: Data
+        /// 64 bits.
+        package var counter: Int64
+        /// 64 bits: milliseconds since 1970, times 65536, and a count.
+        package var clock: Int64
+        package var item: EnclaveInterface.RecordItem?
+
+        package init(name: Data, counter: Int64, clock: Int64, item: EnclaveInterface.RecordItem? = nil) {
+            self.name = name
+            self.counter = counter
+            self.clock = clock
+            self.item = item
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.name = try json.value("name")
+            self.counter = try json.value("counter")
+            self.clock = try json.value("clock")
+            self.item = try json.valueIfPresent("item")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(name, for: "name")
+            try json.write(counter, for: "counter")
+            try json.write(clock, for: "clock")
+            try json.write(item, for: "item")
+            json.endObject()
+        }
+    }
+
+    package enum SealVerdict: String, CaseIterable, MessageCodable {
+        /// Here it is.
+        case sealed
+        /// The class of the item is not open, or the device was not unlocked since its boot.
+        case locked
+        /// Such an item never leaves its device (SY-1).
+        case excluded
+        /// Its key cannot be opened.
+        case gone
+    }
+
+    package struct RecordReply: MessageCodable, Hashable {
+        package var verdict: EnclaveInterface.SealVerdict
+        /// Bytes, base64; present if it was sealed.
+        package var record: Data?
+
+        package init(verdict: EnclaveInterface.SealVerdict, record: Data? = nil) {
+            self.verdict = verdict
+            self.record = record
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.verdict = try json.value("verdict")
+            self.record = try json.valueIfPresent("record")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(verdict, for: "verdict")
+            try json.write(record, for: "record")
+            json.endObject()
+        }
+    }
+
+    /// Seals and signs records of this member, each on its own, in the order given.
+    ///
+    /// A request may be 24 MiB.
+    package enum SealRecords: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.SealRecords"
+        package static var takesLargeRequests: Bool { true }
+        package struct Parameters: MessageCodable {
+            package var records: [EnclaveInterface.RecordRequest]
+
+            package init(records: [EnclaveInterface.RecordRequest]) {
+                self.records = records
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.records = try json.value("records")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(records, for: "records")
+                json.endObject()
+            }
+        }
+
+        package struct Reply: MessageCodable {
+            package var records: [EnclaveInterface.RecordReply]
+
+            package init(records: [EnclaveInterface.RecordReply]) {
+                self.records = records
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.records = try json.value("records")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(records, for: "records")
+                json.endObject()
+            }
+        }
+    }
+
+    package enum OpenVerdict: String, CaseIterable, MessageCodable {
+        /// Here it is, with its key wrapped for this device.
+        case item
+        case tombstone
+        /// As of SealVerdict.
+        case locked
+        /// Its epoch or its writer is not known yet.
+        case waiting
+        /// Its signature is wrong, or it does not open.
+        case forged
+        /// Its writer was removed before.
+        case notMember
+    }
+
+    /// What a record has in it.
+    package struct OpenedRecord: MessageCodable, Hashable {
+        package var verdict: EnclaveInterface.OpenVerdict
+        /// Present if the verdict is item, as the rest.
+        package var item: EnclaveInterface.WrappedItem?
+        package var protection: Accessibility?
+        /// Bytes, base64.
+        package var attributes: Data?
+
+        package init(
+            verdict: EnclaveInterface.OpenVerdict, item: EnclaveInterface.WrappedItem? = nil,
+            protection: Accessibility? = nil, attributes: Data? = nil
+        ) {
+            self.verdict = verdict
+            self.item = item
+            self.protection = protection
+            self.attributes = attributes
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.verdict = try json.value("verdict")
+            self.item = try json.valueIfPresent("item")
+            self.protection = try json.valueIfPresent("protection")
+            self.attributes = try json.valueIfPresent("attributes")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(verdict, for: "verdict")
+            try json.write(item, for: "item")
+            try json.write(protection, for: "protection")
+            try json.write(attributes, for: "attributes")
+            json.endObject()
+        }
+    }
+
+    /// Opens records (bytes, base64) of any member, each on its own, in the order given.
+    ///
+    /// A request may be 24 MiB.
+    package enum OpenRecords: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.OpenRecords"
+        package static var takesLargeRequests: Bool { true }
+        package struct Parameters: MessageCodable {
+            package var records: [Data]
+
+            package init(records: [Data]) {
+                self.records = records
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.records = try json.value("records")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(records, for: "records")
+                json.endObject()
+            }
+        }
+
+        package struct Reply: MessageCodable {
+            package var records: [EnclaveInterface.OpenedRecord]
+
+            package init(records: [EnclaveInterface.OpenedRecord]) {
+                self.records = records
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.records = try json.value("records")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(records, for: "records")
+                json.endObject()
+            }
+        }
+    }
+
+    /// Signs a head (bytes, base64) of this member's in the present epoch. signed (bytes, base64): the head with its
+    /// signature; absent: it is no such head, or the device was not unlocked since its boot.
+    package enum SignHead: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.SignHead"
+        package struct Parameters: MessageCodable {
+            package var head: Data
+
+            package init(head: Data) {
+                self.head = head
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.head = try json.value("head")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(head, for: "head")
+                json.endObject()
+            }
+        }
+
+        package struct Reply: MessageCodable {
+            package var signed: Data?
+
+            package init(signed: Data? = nil) {
+                self.signed = signed
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.signed = try json.valueIfPresent("signed")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(signed, for: "signed")
+                json.endObject()
+            }
+        }
+    }
+
+    package enum CircleReason: String, CaseIterable, MessageCodable {
+        case noCircle, inCircle, invalidName, invalidApplication, invalidChallenge, invalidReveal, invalidLink
+        case noApplication, noChallenge, nameTaken, otherChallenge, noMember, removed, full, tooOften, forked
+        case passcodeNotSet, locked
+    }
+
+    /// Nothing was done, and reason says why, in the words of io.touchstone.Sync.
+    package struct CircleRefused: VarlinkError {
+        package static let name = "io.touchstone.Enclave.CircleRefused"
+        package var reason: EnclaveInterface.CircleReason
+
+        package init(reason: EnclaveInterface.CircleReason) {
+            self.reason = reason
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.reason = try json.value("reason")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(reason, for: "reason")
+            json.endObject()
+        }
+    }
+
     /// What touchstoned saw itself.
     package enum Observation: String, CaseIterable, MessageCodable {
         case agentConnected, agentLost

@@ -39,6 +39,7 @@ struct DeviceCheck {
                 if let connection = try? DeviceClient(paths) {
                     checkLog(connection)
                     checkKeychain(connection)
+                    checkSync(connection)
                 }
                 checkOwnerPrograms()
             case .failure(let error):
@@ -82,6 +83,7 @@ struct DeviceCheck {
             check(status)
             checkLog(connection)
             checkKeychain(connection)
+            checkSync(connection)
         } catch {
             (state, status) = (.off, nil)
             if SupervisorLock.holder(paths) == nil {
@@ -239,6 +241,29 @@ struct DeviceCheck {
                     + "'\(command("keychain check", isOption: true))' looks for more")
         } catch {
             add(.bad, .keychain, Failure.of(error, paths).message)
+        }
+    }
+
+    /// Whether it synchronizes, if it is in a circle.
+    private mutating func checkSync(_ connection: DeviceClient) {
+        guard let status = try? connection.circleStatus() else { return }
+        guard status.circle != nil else {
+            return add(.good, .sync, "off: this device is in no circle; 'touchstone sync --help' says how to begin")
+        }
+        let more = "'\(command("sync status", isOption: true))' says more"
+        let others = status.members.count { !$0.isThisDevice }
+        if status.isExpired {
+            add(
+                .bad, .sync, "this device was away for more than 180 days, and has to join its circle again",
+                fix: command("sync leave", isOption: true))
+        } else if status.members.contains(where: { $0.fault != nil }) {
+            add(.bad, .sync, "the store, or another device, did something wrong; \(more)")
+        } else if !SyncService.isRunning(paths) {
+            add(
+                .warning, .sync, "touchstone-sync does not run, so nothing comes and goes",
+                fix: SyncService.startCommand(paths))
+        } else {
+            add(.good, .sync, "with \(others) other device\(others == 1 ? "" : "s"); \(more)")
         }
     }
 

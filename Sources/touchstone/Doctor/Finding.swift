@@ -21,6 +21,7 @@ struct Finding: Encodable, Hashable {
         case pkcs11Bridge = "pkcs11 bridge"
         case fidoBridge = "fido bridge"
         case pam = "sudo and login"
+        case sync = "synchronizing"
     }
 
     enum State: String, Encodable {

@@ -53,6 +53,7 @@ enum LogWords {
         "biometry-enrolled": "finger or face added", "biometry-removed": "finger or face removed",
         "erase-data-changed": "erasing after wrong passcodes changed", "permission-decided": "permission for Face ID",
         "backup-authorized": "backup allowed", "backup-exported": "backup written", "backup-imported": "backup read",
+        "circle-changed": "circle of devices changed",
         "items-accepted": "altered items accepted", "agent-connected": "prompts can be shown",
         "agent-lost": "no more prompts can be shown", "log-interrupted": "entries were lost",
         "others": "too many to tell apart",

@@ -17,6 +17,9 @@ struct Program: Hashable {
     static let dockerHelper = ofBridges("docker-credential-touchstone")
     static let run = ofBridges("touchstone-run")
 
+    static let ofSync = Program(
+        name: "touchstone-sync", advice: " (it is in the package touchstone-sync, and 'make sync' builds it)")
+
     /// One of the package touchstone-bridges.
     static func ofBridges(_ name: String) -> Program {
         Program(name: name, advice: " (it is in the package touchstone-bridges, and 'make bridges' builds it)")

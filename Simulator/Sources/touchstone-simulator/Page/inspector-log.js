@@ -15,6 +15,7 @@ const events = {
   "biometry-enrolled": "A finger or face was enrolled", "biometry-removed": "A finger or face was removed",
   "permission-decided": "The owner decided whether an app may use Face ID", erased: "The device’s keys were destroyed",
   "backup-authorized": "The owner agreed to a backup", "backup-exported": "Keys went into a backup", "backup-imported": "Keys came from a backup",
+  "circle-changed": "The owner changed the circle of devices",
   "items-accepted": "The owner accepted the keychain as it is", "agent-connected": "A program that shows prompts connected",
   "agent-lost": "A program that shows prompts left", "log-interrupted": "Entries could not be written",
   others: "More happened in one second than the log records",

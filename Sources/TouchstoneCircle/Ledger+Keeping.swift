@@ -1,0 +1,82 @@
+package import Crypto
+
+/// How a ledger comes back from where it was kept.
+extension Ledger {
+    /// What has to be kept of a ledger, with the contents of its versions.
+    package struct Kept: Sendable {
+        package var versions: [RecordVersion] = []
+        package var heads: [MemberHead] = []
+        package var seen: [MemberID: UInt64] = [:]
+        package var faults: [MemberID: Fault] = [:]
+        /// Which version the keychain shows of each item, by its member and counter.
+        package var shown: [RecordName: (member: MemberID, counter: UInt64)] = [:]
+        package var counter: UInt64 = 0
+        package var clock = ClockTime(milliseconds: 0)
+        package var lastContact: UInt64?
+        package var waitedForSince: [MemberID: UInt64] = [:]
+        /// Counters and sequences of this member begin after this: where what was kept is lost, none comes twice.
+        package var first: UInt64 = 0
+
+        package init() {}
+    }
+
+    package init(me: MemberID, membership: Membership, _ kept: Kept) {
+        self.init(me: me, membership: membership)
+        for version in kept.versions { insert(version) }
+        for head in kept.heads { heads[head.member] = head }
+        seen = kept.seen
+        faults = kept.faults
+        for (name, place) in kept.shown {
+            shown[name] = versions[name]?.first { $0.member == place.member && $0.counter == place.counter }
+        }
+        counter = max(kept.counter, kept.first)
+        firstSequence = kept.first
+        clock.see(kept.clock)
+        lastContact = kept.lastContact
+        waitedForSince = kept.waitedForSince
+        touched.formUnion(kept.shown.keys)
+        unchecked = membership.members
+    }
+
+    /// The clock's newest time.
+    package var newestClock: ClockTime { clock.last }
+
+    /// Takes the keys of heads' sums, which nobody keeps.
+    package mutating func know(_ keys: TagKeys) {
+        for head in heads.values { sumKeys[head.epoch] = keys.sum(of: head.epoch) }
+    }
+
+    /// The keychain could not show a change now: it comes again.
+    package mutating func putBack(_ change: Change) {
+        shown[change.name] = change.from
+        touched.insert(change.name)
+    }
+
+    /// The keychain shows this version, because it came from there.
+    package mutating func show(_ version: RecordVersion) { shown[version.name] = version }
+
+    package func contains(member: MemberID, counter: UInt64) -> Bool { names[member]?[counter] != nil }
+
+    /// The newest counter that was taken of a member.
+    package func newestCounter(of member: MemberID) -> UInt64 { names[member]?.keys.max() ?? seen[member] ?? 0 }
+
+    /// The version that has this place; nil: there is none.
+    package func version(of member: MemberID, counter: UInt64) -> RecordVersion? {
+        guard let name = names[member]?[counter] else { return nil }
+        return versions[name]?.first { $0.member == member && $0.counter == counter }
+    }
+
+    /// The next head, if it would say anything new, or the last one is older than `silence` milliseconds; it is not kept yet.
+    package mutating func nextHead(epoch: UInt32, sumKey: SymmetricKey, now: UInt64, silence: UInt64) -> MemberHead? {
+        var copy = self
+        let head = copy.makeHead(epoch: epoch, sumKey: sumKey, now: now)
+        waitedForSince = copy.waitedForSince
+        guard let last = heads[me], last.time + silence > now else { return head }
+        var same = last
+        (same.sequence, same.time) = (head.sequence, head.time)
+        return head == same ? nil : head
+    }
+
+    /// A head of this member's that was signed and kept.
+    package mutating func keep(_ head: MemberHead) { heads[me] = head }
+}

@@ -1,0 +1,356 @@
+import Foundation
+import GRDB
+import TouchstoneCircle
+import TouchstoneCore
+
+/// What touchstoned keeps of the circle: sealed records and heads, what the keychain shows of them, and which rows were changed since.
+///
+/// Numbers of 64 bits are kept as SQLite's, which are signed.
+enum CircleTables {
+    /// Of migration 5; it never changes.
+    ///
+    /// A trigger notes each row that synchronizes in the transaction that changes it, so that no change is ever missed. `circle_tag` says which rows
+    /// these are, and is empty on a device that is in no circle. No `ON CONFLICT` is here, which the statement that fires a trigger would
+    /// overrule.
+    static let schema = """
+        CREATE TABLE circle_state (
+            id INTEGER PRIMARY KEY, member BLOB, circle BLOB, first INTEGER, counter INTEGER, clock INTEGER, contact INTEGER
+        );
+        CREATE TABLE circle_tag (class TEXT, tag BLOB, PRIMARY KEY (class, tag)) WITHOUT ROWID;
+        CREATE TABLE circle_change (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, identifier BLOB NOT NULL, initial INTEGER NOT NULL DEFAULT 0
+        );
+        CREATE INDEX circle_change_identifier ON circle_change (identifier);
+        CREATE TABLE circle_record (
+            member BLOB, counter INTEGER, name BLOB, clock INTEGER, tombstone INTEGER, bytes BLOB,
+            PRIMARY KEY (member, counter)
+        );
+        CREATE TABLE circle_member (member BLOB PRIMARY KEY, head BLOB, seen INTEGER, fault TEXT, waited INTEGER);
+        CREATE TABLE circle_item (
+            name BLOB PRIMARY KEY, member BLOB, counter INTEGER, identifier BLOB, version BLOB
+        );
+        CREATE INDEX circle_item_identifier ON circle_item (identifier);
+        CREATE TABLE circle_object (
+            number INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT, counter INTEGER, dropped INTEGER NOT NULL DEFAULT 0
+        );
+        CREATE INDEX circle_object_counter ON circle_object (kind, counter);
+        CREATE TABLE circle_replaced (number INTEGER PRIMARY KEY AUTOINCREMENT, at REAL, name BLOB, bytes BLOB);
+        CREATE TRIGGER circle_inserted AFTER INSERT ON item
+            WHEN EXISTS (SELECT 1 FROM circle_tag WHERE class = new.class AND tag = new.sync) BEGIN
+            \(noted("new"))
+        END;
+        CREATE TRIGGER circle_deleted AFTER DELETE ON item
+            WHEN EXISTS (SELECT 1 FROM circle_tag WHERE class = old.class AND tag = old.sync) BEGIN
+            \(noted("old"))
+        END;
+        CREATE TRIGGER circle_updated AFTER UPDATE OF version ON item
+            WHEN EXISTS (SELECT 1 FROM circle_tag WHERE class = new.class AND tag = new.sync) BEGIN
+            \(noted("new"))
+        END;
+        """
+
+    private static func noted(_ row: String) -> String {
+        """
+        DELETE FROM circle_change WHERE identifier = \(row).identifier;
+        INSERT INTO circle_change (identifier) VALUES (\(row).identifier);
+        """
+    }
+
+    /// Forgets all of it.
+    static func clear(_ database: Database) throws {
+        for table in ["state", "tag", "change", "record", "member", "item", "object", "replaced"] {
+            try database.execute(sql: "DELETE FROM circle_\(table)")
+        }
+    }
+
+    // MARK: values
+
+    static func signed(_ value: UInt64) -> Int64 { Int64(bitPattern: value) }
+    private static func number(_ value: DatabaseValue) -> UInt64 {
+        UInt64(bitPattern: Int64.fromDatabaseValue(value) ?? 0)
+    }
+
+    /// What the keychain shows of an item: a version, and the row that has it; without a row nothing.
+    struct Shown {
+        var member: MemberID
+        var counter: UInt64
+        var identifier: Data?
+        var version: Data?
+    }
+
+    /// A row that was changed.
+    struct Change {
+        var number: Int64
+        var identifier: Data
+        /// It was there before the device came into the circle.
+        var isInitial: Bool
+    }
+
+    // MARK: reading
+
+    /// The device's identifier and its circle's, and where its counters began; nil: nothing is kept.
+    static func state(_ database: Database) throws -> (member: Data, circle: Data)? {
+        try Row.fetchOne(database, sql: "SELECT member, circle FROM circle_state").flatMap {
+            guard let member = Data.fromDatabaseValue($0["member"]), let circle = Data.fromDatabaseValue($0["circle"])
+            else { return nil }
+            return (member, circle)
+        }
+    }
+
+    static func kept(_ database: Database, identity: (MemberID) -> MemberIdentity?) throws -> Ledger.Kept {
+        var kept = Ledger.Kept()
+        if let row = try Row.fetchOne(database, sql: "SELECT first, counter, clock, contact FROM circle_state") {
+            kept.first = number(row["first"])
+            kept.counter = number(row["counter"])
+            kept.clock = ClockTime(bits: number(row["clock"]))
+            kept.lastContact = Int64.fromDatabaseValue(row["contact"]).map { UInt64(bitPattern: $0) }
+        }
+        let versions = try Row.fetchCursor(
+            database, sql: "SELECT member, counter, name, clock, tombstone FROM circle_record")
+        while let row = try versions.next() {
+            guard let member = Data.fromDatabaseValue(row["member"]), let name = Data.fromDatabaseValue(row["name"])
+            else { continue }
+            kept.versions.append(
+                RecordVersion(
+                    name: RecordName(bytes: name), member: MemberID(bytes: member), counter: number(row["counter"]),
+                    clock: ClockTime(bits: number(row["clock"])),
+                    isTombstone: Int64.fromDatabaseValue(row["tombstone"]) == 1))
+        }
+        for row in try Row.fetchAll(database, sql: "SELECT member, head, seen, fault, waited FROM circle_member") {
+            guard let member = Data.fromDatabaseValue(row["member"]).map({ MemberID(bytes: $0) }) else { continue }
+            kept.seen[member] = number(row["seen"])
+            kept.faults[member] = String.fromDatabaseValue(row["fault"]).flatMap(Ledger.Fault.init)
+            kept.waitedForSince[member] = Int64.fromDatabaseValue(row["waited"]).map { UInt64(bitPattern: $0) }
+            if let bytes = Data.fromDatabaseValue(row["head"]),
+                let head = try? MemberHead(bytes, identity: identity)
+            {
+                kept.heads.append(head)
+            }
+        }
+        let shown = try Row.fetchCursor(database, sql: "SELECT name, member, counter FROM circle_item")
+        while let row = try shown.next() {
+            guard let member = Data.fromDatabaseValue(row["member"]), let name = Data.fromDatabaseValue(row["name"])
+            else { continue }
+            kept.shown[RecordName(bytes: name)] = (MemberID(bytes: member), number(row["counter"]))
+        }
+        return kept
+    }
+
+    /// The oldest changes after a number.
+    static func changes(after number: Int64, count: Int, _ database: Database) throws -> [Change] {
+        try Row.fetchAll(
+            database,
+            sql: "SELECT number, identifier, initial FROM circle_change WHERE number > ? ORDER BY number LIMIT ?",
+            arguments: [number, count]
+        ).compactMap { row in
+            guard let number = Int64.fromDatabaseValue(row["number"]),
+                let identifier = Data.fromDatabaseValue(row["identifier"])
+            else { return nil }
+            return Change(
+                number: number, identifier: identifier, isInitial: Int64.fromDatabaseValue(row["initial"]) == 1)
+        }
+    }
+
+    static func isChanged(_ identifier: Data, _ database: Database) throws -> Bool {
+        try Row.fetchOne(
+            database, sql: "SELECT 1 FROM circle_change WHERE identifier = ?", arguments: [identifier]) != nil
+    }
+
+    static func shown(_ name: RecordName, _ database: Database) throws -> Shown? {
+        try Row.fetchOne(
+            database, sql: "SELECT member, counter, identifier, version FROM circle_item WHERE name = ?",
+            arguments: [name.bytes]
+        ).flatMap { row in
+            guard let member = Data.fromDatabaseValue(row["member"]) else { return nil }
+            return Shown(
+                member: MemberID(bytes: member), counter: number(row["counter"]),
+                identifier: Data.fromDatabaseValue(row["identifier"]), version: Data.fromDatabaseValue(row["version"]))
+        }
+    }
+
+    /// The name that a row is shown as, and its version then.
+    static func name(ofRow identifier: Data, _ database: Database) throws -> (name: RecordName, version: Data?)? {
+        try Row.fetchOne(
+            database, sql: "SELECT name, version FROM circle_item WHERE identifier = ?", arguments: [identifier]
+        ).flatMap { row in
+            Data.fromDatabaseValue(row["name"]).map {
+                (RecordName(bytes: $0), Data.fromDatabaseValue(row["version"]))
+            }
+        }
+    }
+
+    static func row(identifier: Data, _ database: Database) throws -> ItemRow? {
+        try Row.fetchOne(
+            database, sql: "SELECT \(ItemRow.columns) FROM item WHERE identifier = ?", arguments: [identifier]
+        ).flatMap { ItemRow($0) }
+    }
+
+    static func bytes(of member: MemberID, _ counter: UInt64, _ database: Database) throws -> Data? {
+        try Data.fetchOne(
+            database, sql: "SELECT bytes FROM circle_record WHERE member = ? AND counter = ?",
+            arguments: [member.bytes, signed(counter)])
+    }
+
+    /// An own object, by its place among those that the store is told of.
+    struct Object {
+        var number: Int64
+        var isHead: Bool
+        var counter: UInt64
+        /// nil: it is to be dropped.
+        var bytes: Data?
+    }
+
+    static func objects(after number: Int64, of me: MemberID, count: Int, _ database: Database) throws -> [Object] {
+        try Row.fetchAll(
+            database,
+            sql: """
+                SELECT number, kind, o.counter, dropped,
+                    CASE WHEN dropped THEN NULL WHEN kind = 'head'
+                        THEN (SELECT head FROM circle_member WHERE member = ?)
+                        ELSE (SELECT bytes FROM circle_record r WHERE r.member = ? AND r.counter = o.counter) END AS bytes
+                FROM circle_object o WHERE number > ? ORDER BY number LIMIT ?
+                """, arguments: [me.bytes, me.bytes, number, count]
+        ).compactMap { row in
+            guard let number = Int64.fromDatabaseValue(row["number"]) else { return nil }
+            return Object(
+                number: number, isHead: String.fromDatabaseValue(row["kind"]) == "head",
+                counter: Self.number(row["counter"]), bytes: Data.fromDatabaseValue(row["bytes"]))
+        }
+    }
+
+    static func newestObject(_ database: Database) throws -> Int64 {
+        try Int64.fetchOne(database, sql: "SELECT max(number) FROM circle_object") ?? 0
+    }
+
+    // MARK: writing
+
+    /// Begins with a circle: everything that synchronizes is a change.
+    static func begin(
+        member: MemberID, circle: Data, first: UInt64, tags: [(itemClass: ItemClass, tag: Data)], _ database: Database
+    ) throws {
+        try clear(database)
+        try database.execute(
+            sql: "INSERT INTO circle_state (id, member, circle, first, counter, clock) VALUES (1, ?, ?, ?, ?, 0)",
+            arguments: [member.bytes, circle, signed(first), signed(first)])
+        for (itemClass, tag) in tags {
+            try database.execute(
+                sql: "INSERT INTO circle_tag (class, tag) VALUES (?, ?)", arguments: [itemClass.rawValue, tag])
+            try database.execute(
+                sql: """
+                    INSERT INTO circle_change (identifier, initial)
+                    SELECT identifier, 1 FROM item WHERE class = ? AND sync = ? ORDER BY rowid
+                    """, arguments: [itemClass.rawValue, tag])
+        }
+    }
+
+    static func save(_ version: RecordVersion, bytes: Data, _ database: Database) throws {
+        try database.execute(
+            sql: """
+                INSERT OR REPLACE INTO circle_record (member, counter, name, clock, tombstone, bytes)
+                VALUES (?, ?, ?, ?, ?, ?)
+                """,
+            arguments: [
+                version.member.bytes, signed(version.counter), version.name.bytes, signed(version.clock.bits),
+                version.isTombstone ? 1 : 0, bytes,
+            ])
+    }
+
+    static func delete(_ version: RecordVersion, _ database: Database) throws {
+        try database.execute(
+            sql: "DELETE FROM circle_record WHERE member = ? AND counter = ?",
+            arguments: [version.member.bytes, signed(version.counter)])
+    }
+
+    /// Deletes records that the ledger has no more.
+    static func deleteRecords(notIn ledger: Ledger, _ database: Database) throws {
+        for row in try Row.fetchAll(database, sql: "SELECT member, counter FROM circle_record") {
+            guard let member = Data.fromDatabaseValue(row["member"]) else { continue }
+            let counter = number(row["counter"])
+            guard !ledger.contains(member: MemberID(bytes: member), counter: counter) else { continue }
+            try database.execute(
+                sql: "DELETE FROM circle_record WHERE member = ? AND counter = ?",
+                arguments: [member, signed(counter)])
+        }
+    }
+
+    /// Lists an own object as the newest: to be put into the store, or to be deleted there.
+    static func list(isHead: Bool, counter: UInt64, isDropped: Bool = false, _ database: Database) throws {
+        let kind = isHead ? "head" : "record"
+        try database.execute(
+            sql: "DELETE FROM circle_object WHERE kind = ? AND counter = ?", arguments: [kind, signed(counter)])
+        try database.execute(
+            sql: "INSERT INTO circle_object (kind, counter, dropped) VALUES (?, ?, ?)",
+            arguments: [kind, signed(counter), isDropped ? 1 : 0])
+    }
+
+    static let maximumDropped = 10_000
+
+    /// Forgets what was to be dropped long ago.
+    static func forgetDropped(_ database: Database) throws {
+        try database.execute(
+            sql: """
+                DELETE FROM circle_object WHERE dropped = 1 AND number <
+                    (SELECT number FROM circle_object WHERE dropped = 1 ORDER BY number DESC LIMIT 1 OFFSET ?)
+                """, arguments: [maximumDropped])
+    }
+
+    static func show(_ name: RecordName, _ shown: Shown, _ database: Database) throws {
+        try database.execute(
+            sql: """
+                INSERT OR REPLACE INTO circle_item (name, member, counter, identifier, version) VALUES (?, ?, ?, ?, ?)
+                """,
+            arguments: [name.bytes, shown.member.bytes, signed(shown.counter), shown.identifier, shown.version])
+    }
+
+    static func hide(_ name: RecordName, _ database: Database) throws {
+        try database.execute(sql: "DELETE FROM circle_item WHERE name = ?", arguments: [name.bytes])
+    }
+
+    /// What was in the keychain until another device's version took its place (SY-20).
+    static func keepReplaced(_ name: RecordName, _ bytes: Data, at time: Double, _ database: Database) throws {
+        try database.execute(
+            sql: "DELETE FROM circle_replaced WHERE at < ?", arguments: [time - replacedSeconds])
+        try database.execute(
+            sql: "INSERT INTO circle_replaced (at, name, bytes) VALUES (?, ?, ?)", arguments: [time, name.bytes, bytes])
+    }
+
+    /// Thirty days.
+    private static let replacedSeconds = 30.0 * 86400
+
+    /// What the ledger has beside its versions.
+    static func save(_ ledger: Ledger, _ database: Database) throws {
+        try database.execute(
+            sql: "UPDATE circle_state SET counter = ?, clock = ?, contact = ?",
+            arguments: [
+                signed(ledger.counter), signed(ledger.newestClock.bits), ledger.lastContact.map { signed($0) },
+            ])
+        for member in Set(ledger.seen.keys).union(ledger.faults.keys).union(ledger.membership.members) {
+            try database.execute(
+                sql:
+                    "INSERT INTO circle_member (member) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM circle_member WHERE member = ?)",
+                arguments: [member.bytes, member.bytes])
+            try database.execute(
+                sql: "UPDATE circle_member SET seen = ?, fault = ?, waited = ? WHERE member = ?",
+                arguments: [
+                    signed(ledger.seen[member] ?? 0), ledger.faults[member]?.rawValue,
+                    ledger.waitedForSince[member].map { signed($0) }, member.bytes,
+                ])
+        }
+    }
+
+    static func save(head bytes: Data, of member: MemberID, _ database: Database) throws {
+        try database.execute(
+            sql: """
+                INSERT INTO circle_member (member, head, seen) VALUES (?, ?, 0)
+                ON CONFLICT (member) DO UPDATE SET head = excluded.head
+                """, arguments: [member.bytes, bytes])
+    }
+
+    static func forgetChange(numbered number: Int64, _ database: Database) throws {
+        try database.execute(sql: "DELETE FROM circle_change WHERE number = ?", arguments: [number])
+    }
+
+    static func forgetChange(of identifier: Data, _ database: Database) throws {
+        try database.execute(sql: "DELETE FROM circle_change WHERE identifier = ?", arguments: [identifier])
+    }
+}

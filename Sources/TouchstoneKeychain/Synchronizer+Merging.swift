@@ -1,0 +1,203 @@
+import Crypto
+import Foundation
+import GRDB
+import Synchronization
+import TouchstoneCircle
+import TouchstoneCore
+import TouchstoneEnclaveClient
+import TouchstoneEnclaveInterface
+
+/// Others' records in the keychain, by the ledger's rules (SY-20 to SY-22).
+extension Synchronizer {
+    func merge(_ circle: inout Circle) throws {
+        var changes = circle.ledger.changes()
+        // What is gone first: an item that was renamed has its row's identifier still under the old name.
+        changes.sort { ($0.to?.isTombstone ?? true) && !($1.to?.isTombstone ?? true) }
+        var rest = changes[...]
+        while !rest.isEmpty {
+            let batch = Array(rest.prefix(Limits.batch))
+            rest = rest.dropFirst(batch.count)
+            for change in try apply(batch, circle) { circle.ledger.putBack(change) }
+        }
+        let ledger = circle.ledger
+        try store.write { try CircleTables.save(ledger, $0.database) }
+    }
+
+    /// Shows changes in the keychain.
+    ///
+    /// - Returns: Those that it cannot show now: their class is locked, or an app has changed the item since.
+    private func apply(_ changes: [Ledger.Change], _ circle: Circle) throws -> [Ledger.Change] {
+        guard let keys = circle.keys else { return changes }
+        var later: [Ledger.Change] = []
+        var ready: [(Ledger.Change, ItemRow?)] = []
+        for change in changes {
+            guard let version = change.to, !version.isTombstone else {
+                ready.append((change, nil))
+                continue
+            }
+            let (shown, bytes) = try store.inspect { database in
+                (
+                    try CircleTables.shown(change.name, database),
+                    try CircleTables.bytes(of: version.member, version.counter, database)
+                )
+            }
+            // What apps wrote here is in the keychain.
+            if let shown, shown.member == version.member, shown.counter == version.counter { continue }
+            guard let bytes else { continue }
+            switch try prepare(bytes, change.name, keys) {
+            case .row(let row): ready.append((change, row))
+            case .locked: later.append(change)
+            // A member wrote under this name what has another: it is shown nowhere.
+            case .unusable: continue
+            }
+        }
+        guard !ready.isEmpty else { return later }
+        let (time, me) = (now().timeIntervalSinceReferenceDate, circle.me)
+        later += try store.write { writer in
+            try ready.compactMap { change, row in
+                try show(change, row, me: me, at: time, in: writer) ? nil : change
+            }
+        }
+        return later
+    }
+
+    private enum Preparation {
+        case row(ItemRow)
+        case locked, unusable
+    }
+
+    private func prepare(_ bytes: Data, _ name: RecordName, _ keys: TagKeys) throws -> Preparation {
+        let reply = try enclave.call(EnclaveInterface.OpenRecords.self, .init(records: [bytes]))
+        guard let opened = reply.records.first else { throw Status.internalError }
+        if opened.verdict == .locked { return .locked }
+        guard let wrapped = opened.item, let attributes = opened.attributes.flatMap(ItemAttributes.decode),
+            let record = try? SealedRecord(bytes), let binding = ItemCipher.Binding(bytes: wrapped.binding.item),
+            case .accessControl(let control)? = attributes[.accessControl], control.protection == opened.protection,
+            !control.isConstrained, attributes.isWhole(of: binding.itemClass),
+            attributes.accessGroup == wrapped.binding.accessGroup, attributes[.synchronizable] == .number(1)
+        else { return .unusable }
+        var named = attributes
+        named[.accessControl] = nil
+        guard
+            keys.name(
+                itemClass: binding.itemClass.rawValue,
+                primaryKey: ItemCipher.primaryKey(named, in: binding.itemClass)) == name
+        else { return .unusable }
+        // After the enclave wrapped its key: what was wrapped is of this generation, or the passcode is changed just now.
+        try keychain.readKeys()
+        guard let key = keychain.metadataKeys.withLock({ $0.open[control.protection]?.current }) else { return .locked }
+        var tags: [AttributeKey: Data] = [:]
+        for (attribute, value) in named { tags[attribute] = keychain.tag(attribute, value, in: binding.itemClass) }
+        var row = ItemRow(
+            itemClass: binding.itemClass, identifier: binding.identifier, version: binding.version,
+            accessibility: control.protection,
+            identityTag: ItemCipher.identityTag(named, in: binding.itemClass, key: keychain.lookupKey),
+            metadata: try ItemCipher.sealMetadata(attributes, classKey: key, binding: binding),
+            wrappedKey: wrapped.wrappedKey, secret: record.secret.isEmpty ? nil : record.secret, tags: tags)
+        // Two devices may have given one identifier to two items, by renaming an item at the same time.
+        let other = try store.inspect { try CircleTables.row(identifier: row.identifier.bytes, $0) }
+        if let other, other.identityTag != row.identityTag {
+            guard let moved = try move(row, control, attributes, key) else { return .unusable }
+            row = moved
+        }
+        return .row(row)
+    }
+
+    /// The same item in a row of another identifier.
+    private func move(
+        _ row: ItemRow, _ control: AccessControl, _ attributes: [AttributeKey: AttributeValue], _ key: SymmetricKey
+    ) throws -> ItemRow? {
+        let group = attributes.accessGroup
+        let opened = try enclave.call(
+            EnclaveInterface.UnwrapKeys.self,
+            .init(
+                items: [
+                    .init(wrappedKey: row.wrappedKey, binding: .init(accessGroup: group, item: row.binding.bytes))
+                ], app: "", context: nil))
+        guard let itemKey = opened.items.first?.key else { return nil }
+        let binding = ItemCipher.Binding(
+            itemClass: row.itemClass, identifier: .random(), version: ItemIdentifier.random().bytes)
+        let wrapped = try enclave.call(
+            EnclaveInterface.WrapKey.self,
+            .init(
+                accessControl: control, binding: .init(accessGroup: group, item: binding.bytes), key: itemKey, app: "",
+                context: nil))
+        let secretKey = SymmetricKey(data: itemKey)
+        var moved = row
+        moved.identifier = binding.identifier
+        moved.version = binding.version
+        moved.wrappedKey = wrapped.wrappedKey
+        moved.metadata = try ItemCipher.sealMetadata(attributes, classKey: key, binding: binding)
+        if let secret = row.secret {
+            guard let data = ItemCipher.openSecret(secret, key: secretKey, binding: row.binding) else { return nil }
+            moved.secret = try ItemCipher.sealSecret(data, key: secretKey, binding: binding)
+        }
+        return moved
+    }
+
+    /// - Returns: Whether it is shown; not where an app has changed the item, and that is not recorded yet.
+    private func show(
+        _ change: Ledger.Change, _ row: ItemRow?, me: MemberID, at time: Double,
+        in writer: KeychainStore.KeychainWriter
+    ) throws -> Bool {
+        let database = writer.database
+        let shown = try CircleTables.shown(change.name, database)
+        if let to = change.to, let shown, shown.member == to.member, shown.counter == to.counter { return true }
+        let there = try row.flatMap { try writer.row(identityTag: $0.identityTag) }
+        let identifiers = Set([shown?.identifier, there?.identifier.bytes].compactMap(\.self))
+        for identifier in identifiers where try CircleTables.isChanged(identifier, database) { return false }
+        if let row, let other = try CircleTables.row(identifier: row.identifier.bytes, database),
+            other.identityTag != row.identityTag
+        {
+            return false
+        }
+        // SY-20: what the keychain had until now, kept once, on the device that had it.
+        if let from = change.from, !from.isTombstone, change.to?.member != me,
+            let bytes = try CircleTables.bytes(of: from.member, from.counter, database)
+        {
+            try CircleTables.keepReplaced(change.name, bytes, at: time, database)
+        }
+        for identifier in identifiers {
+            guard let old = try CircleTables.row(identifier: identifier, database) else { continue }
+            try writer.delete(old)
+        }
+        if let row { try writer.save(row) }
+        // They are not an app's changes.
+        for identifier in identifiers.union(row.map { [$0.identifier.bytes] } ?? []) {
+            try CircleTables.forgetChange(of: identifier, database)
+        }
+        if let to = change.to {
+            try CircleTables.show(
+                change.name,
+                .init(
+                    member: to.member, counter: to.counter, identifier: row?.identifier.bytes, version: row?.version),
+                database)
+        } else {
+            try CircleTables.hide(change.name, database)
+        }
+        return true
+    }
+}
+
+extension ItemCipher.Binding {
+    /// Class, identifier and version, as ``bytes`` has them; nil for anything else.
+    init?(bytes: Data) {
+        guard bytes.count == 4 + 2 * ItemIdentifier.length,
+            let itemClass = ItemClass(rawValue: String(decoding: bytes.prefix(4), as: UTF8.self))
+        else { return nil }
+        self.init(
+            itemClass: itemClass,
+            identifier: ItemIdentifier(bytes: Data(bytes.dropFirst(4).prefix(ItemIdentifier.length))),
+            version: Data(bytes.suffix(ItemIdentifier.length)))
+    }
+}
+
+extension [AttributeKey: AttributeValue] {
+    /// Whether an item can have these: a key of the class each, with a value of its kind.
+    func isWhole(of itemClass: ItemClass) -> Bool {
+        !accessGroup.utf8.isEmpty
+            && allSatisfy { key, value in
+                key == .accessControl || (try? itemClass.attribute(key)?.kept(value)) == value
+            }
+    }
+}

@@ -1,0 +1,364 @@
+import Dispatch
+import Foundation
+import GRDB
+import Synchronization
+import TouchstoneCircle
+import TouchstoneCore
+import TouchstoneEnclaveClient
+import TouchstoneEnclaveInterface
+import TouchstoneInterfaces
+
+/// This device's part in a circle: makes records of what apps change, and takes others' records into the keychain.
+///
+/// All of it happens on a queue of its own, in small transactions: no call of an app's waits for it (SY-23). What was changed, and what the
+/// keychain shows, is noted in the database, so that after a crash it goes on where it was.
+final class Synchronizer: Sendable {
+    let store: KeychainStore
+    let enclave: EnclaveClient
+    let keychain: KeychainService
+    let now: @Sendable () -> Date
+    private let queue = DispatchQueue(label: "io.touchstone.sync")
+    /// Touched on the queue only.
+    private let state = Mutex(State())
+    private let isScheduled = Atomic(false)
+    private let isInCircle = Atomic(false)
+    private let watchers = Mutex(Watchers())
+
+    private struct Watchers {
+        var all: [ObjectIdentifier: Watcher] = [:]
+    }
+
+    private struct Watcher {
+        /// The place of the newest own object, and the number of links.
+        var tell: @Sendable (Int64, Int) -> Void
+        /// The device has left the circle.
+        var ended: @Sendable () -> Void
+    }
+
+    enum Limits {
+        /// Of one transaction, for which apps' writes wait.
+        static let batch = 32
+        static let batchBytes = 4 << 20
+        /// Objects that wait are remembered, to be counted.
+        static let waiting = 10_000
+        /// A member says at least once a day that it is there: in milliseconds.
+        static let silence: UInt64 = 24 * 3600 * 1000
+        static let watchers = 16
+        /// In one message.
+        static let objects = 1000
+        static let links = 100
+    }
+
+    struct State {
+        var circle: Circle?
+        /// Objects that were given and wait.
+        var waiting: Set<ObjectKey> = []
+        /// An item could not be sealed, and which one is not known yet.
+        var isSingly = false
+    }
+
+    struct ObjectKey: Hashable {
+        var isHead: Bool
+        var member: MemberID
+        var counter: UInt64
+    }
+
+    struct Circle {
+        var me: MemberID
+        var links: [Data]
+        var proposed: Data?
+        var chain: CircleChain
+        /// nil: the device was not unlocked since its boot.
+        var keys: TagKeys?
+        var ledger: Ledger
+    }
+
+    /// This device is in no circle.
+    struct NoCircle: Error {}
+
+    init(
+        store: KeychainStore, enclave: EnclaveClient, keychain: KeychainService, now: @escaping @Sendable () -> Date
+    ) {
+        self.store = store
+        self.enclave = enclave
+        self.keychain = keychain
+        self.now = now
+        store.tellSynchronizer { [weak self] in self?.schedule() }
+        queue.async { [weak self] in self?.reload() }
+    }
+
+    /// The wall clock, in milliseconds since 1970.
+    var milliseconds: UInt64 { UInt64(max(0, now().timeIntervalSince1970 * 1000)) }
+
+    /// Runs `body` with the circle as it is.
+    ///
+    /// What it throws leaves the ledger as it is on the disk.
+    ///
+    /// - Throws: `NoCircle`, and what `body` throws.
+    func with<R: Sendable>(_ body: @Sendable (inout Circle) throws -> R) throws -> R {
+        try queue.sync { try run(body) }
+    }
+
+    private func run<R>(_ body: (inout Circle) throws -> R) throws -> R {
+        guard
+            var circle = state.withLock({ state in
+                // Taken out, so that changing it copies nothing.
+                defer { state.circle = nil }
+                return state.circle
+            })
+        else { throw NoCircle() }
+        do {
+            let result = try body(&circle)
+            state.withLock { [circle] in $0.circle = circle }
+            return result
+        } catch {
+            // In memory it may be ahead of the disk.
+            state.withLock { [circle] in $0.circle = circle }
+            try? load(anew: true)
+            throw error
+        }
+    }
+
+    /// The circle's keys came or went, or the circle is another.
+    func refresh() { queue.async { [weak self] in self?.reload() } }
+
+    /// The same, before it returns.
+    func refreshNow() { queue.sync { reload() } }
+
+    private func reload() {
+        try? load(anew: false)
+        work()
+        tellWatchers()
+    }
+
+    /// Something in the keychain was changed: soon, and once for all that is changed until then.
+    private func schedule() {
+        guard isInCircle.load(ordering: .relaxed), !isScheduled.exchange(true, ordering: .relaxed) else { return }
+        queue.async { [weak self] in
+            guard let self else { return }
+            isScheduled.store(false, ordering: .relaxed)
+            work()
+        }
+    }
+
+    /// Does what there is to do now; what cannot be done now stays noted.
+    private func work() {
+        // A disk that is full, or an enclave that is gone: the next change, or the next boot, tries again.
+        try? run { circle in try self.work(&circle) }
+    }
+
+    func work(_ circle: inout Circle) throws {
+        guard circle.keys != nil else { return }
+        let before = try store.inspect { try CircleTables.newestObject($0) }
+        try updateMembership(&circle)
+        try recordChanges(&circle)
+        try merge(&circle)
+        try forget(&circle)
+        try makeHead(&circle)
+        if try store.inspect({ try CircleTables.newestObject($0) }) != before { tellWatchersSoon() }
+    }
+
+    // MARK: the circle
+
+    private func load(anew: Bool) throws {
+        let reply = try enclave.call(EnclaveInterface.GetCircle.self, Empty())
+        guard let me = reply.member.flatMap({ MemberID(hexadecimal: $0) }) else {
+            isInCircle.store(false, ordering: .relaxed)
+            let hadCircle = state.withLock { state in
+                defer { (state.circle, state.waiting) = (nil, []) }
+                return state.circle != nil
+            }
+            if try hadCircle || store.inspect({ try CircleTables.state($0) }) != nil {
+                try store.write(isDeletion: true) { try CircleTables.clear($0.database) }
+            }
+            return
+        }
+        let keys = reply.keys.map { TagKeys(names: $0.names, sums: $0.sums) }
+        let known = state.withLock { $0.circle }
+        if !anew, var known, known.me == me, known.links == reply.links {
+            (known.keys, known.proposed) = (keys, reply.proposed)
+            if let keys { known.ledger.know(keys) }
+            return state.withLock { [known] in $0.circle = known }
+        }
+        let chain = try CircleChain(reply.links)
+        let kept = try store.inspect { try CircleTables.state($0) }
+        if kept?.member != me.bytes || kept?.circle != chain.circle {
+            let tags = ItemClass.stored.compactMap { itemClass in
+                keychain.tag(.synchronizable, .number(1), in: itemClass).map { (itemClass, $0) }
+            }
+            let first = milliseconds
+            try store.write {
+                try CircleTables.begin(member: me, circle: chain.circle, first: first, tags: tags, $0.database)
+            }
+        }
+        var ledger: Ledger
+        if !anew, let known, known.me == me {
+            // Its membership follows with the next work.
+            ledger = known.ledger
+        } else {
+            ledger = Ledger(
+                me: me, membership: chain.membership,
+                try store.inspect { try CircleTables.kept($0, identity: chain.identity(of:)) })
+            let kept = ledger
+            try store.write { try CircleTables.deleteRecords(notIn: kept, $0.database) }
+        }
+        if let keys { ledger.know(keys) }
+        let circle = Circle(
+            me: me, links: reply.links, proposed: reply.proposed, chain: chain, keys: keys, ledger: ledger)
+        state.withLock { $0.circle = circle }
+        isInCircle.store(true, ordering: .relaxed)
+    }
+
+    /// Whether all classes that travel are open: what is written anew then can be.
+    private var isAllOpen: Bool {
+        keychain.metadataKeys.withLock { keys in
+            [Accessibility.whenUnlocked, .afterFirstUnlock, .always].allSatisfy { keys.open[$0] != nil }
+        }
+    }
+
+    /// The chain is longer than it was: what removed members wrote may have to be written anew, which needs all classes.
+    private func updateMembership(_ circle: inout Circle) throws {
+        guard circle.chain.links.count != circle.ledger.membership.linkHashes.count, isAllOpen else { return }
+        var copies = circle.ledger.update(circle.chain.membership)
+        copies += circle.ledger.adopt()
+        try copy(copies, &circle)
+        let ledger = circle.ledger
+        try store.write {
+            try CircleTables.deleteRecords(notIn: ledger, $0.database)
+            try CircleTables.save(ledger, $0.database)
+        }
+    }
+
+    /// Seals what others' records have in them as this device's own.
+    private func copy(_ copies: [(from: RecordVersion, to: RecordVersion)], _ circle: inout Circle) throws {
+        for (from, to) in copies {
+            guard let bytes = try store.inspect({ try CircleTables.bytes(of: from.member, from.counter, $0) }) else {
+                continue
+            }
+            var item: EnclaveInterface.RecordItem?
+            if !from.isTombstone {
+                let reply = try enclave.call(EnclaveInterface.OpenRecords.self, .init(records: [bytes]))
+                guard let opened = reply.records.first, let wrapped = opened.item, let attributes = opened.attributes,
+                    let record = try? SealedRecord(bytes)
+                else { continue }
+                item = .init(item: wrapped, attributes: attributes, secret: record.secret)
+            }
+            guard let sealed = try seal([(to, item)]).first ?? nil else { throw Status.interactionNotAllowed }
+            try store.write { writer in
+                try CircleTables.save(to, bytes: sealed, writer.database)
+                try CircleTables.list(isHead: false, counter: to.counter, writer.database)
+            }
+        }
+    }
+
+    /// Seals versions of this device's; nil for what cannot be.
+    func seal(_ versions: [(RecordVersion, EnclaveInterface.RecordItem?)]) throws -> [Data?] {
+        let reply = try enclave.call(
+            EnclaveInterface.SealRecords.self,
+            .init(
+                records: versions.map { version, item in
+                    .init(
+                        name: version.name.bytes, counter: CircleTables.signed(version.counter),
+                        clock: CircleTables.signed(version.clock.bits), item: item)
+                }))
+        guard reply.records.count == versions.count else { throw Status.internalError }
+        if reply.records.contains(where: { $0.verdict == .locked }) { throw Status.interactionNotAllowed }
+        return reply.records.map(\.record)
+    }
+
+    /// Forgets versions that all members have newer ones of.
+    private func forget(_ circle: inout Circle) throws {
+        let dead = circle.ledger.forgetDead()
+        guard !dead.isEmpty else { return }
+        let me = circle.me
+        try store.write(isDeletion: true) { writer in
+            for version in dead {
+                try CircleTables.delete(version, writer.database)
+                if version.member == me {
+                    try CircleTables.list(
+                        isHead: false, counter: version.counter, isDropped: true, writer.database)
+                }
+            }
+            try CircleTables.forgetDropped(writer.database)
+        }
+    }
+
+    /// Says what this device has written and seen, if that is new.
+    private func makeHead(_ circle: inout Circle) throws {
+        guard circle.ledger.membership.linkHashes.count == circle.chain.links.count,
+            let key = circle.keys?.sum(of: circle.chain.epoch),
+            let head = circle.ledger.nextHead(
+                epoch: circle.chain.epoch, sumKey: key, now: milliseconds, silence: Limits.silence),
+            let signed = try enclave.call(EnclaveInterface.SignHead.self, .init(head: head.written)).signed
+        else { return }
+        let last = circle.ledger.heads[circle.me]?.sequence
+        circle.ledger.keep(head)
+        if let keys = circle.keys { circle.ledger.know(keys) }
+        let (me, ledger) = (circle.me, circle.ledger)
+        try store.write { writer in
+            try CircleTables.save(head: signed, of: me, writer.database)
+            try CircleTables.save(ledger, writer.database)
+            if let last { try CircleTables.list(isHead: true, counter: last, isDropped: true, writer.database) }
+            try CircleTables.list(isHead: true, counter: head.sequence, writer.database)
+        }
+    }
+
+    // MARK: watching
+
+    /// - Returns: false if there are as many as may be.
+    func watch(
+        _ key: ObjectIdentifier, _ tell: @escaping @Sendable (Int64, Int) -> Void,
+        ended: @escaping @Sendable () -> Void
+    ) -> Bool {
+        let isTaken = watchers.withLock { watchers in
+            guard watchers.all.count < Limits.watchers else { return false }
+            watchers.all[key] = Watcher(tell: tell, ended: ended)
+            return true
+        }
+        if isTaken { queue.async { [weak self] in self?.tellWatchers() } }
+        return isTaken
+    }
+
+    func unwatch(_ key: ObjectIdentifier) { watchers.withLock { _ = $0.all.removeValue(forKey: key) } }
+
+    private func tellWatchersSoon() { queue.async { [weak self] in self?.tellWatchers() } }
+
+    private func tellWatchers() {
+        guard let circle = state.withLock({ $0.circle }) else {
+            let ended = watchers.withLock { watchers in
+                defer { watchers.all = [:] }
+                return Array(watchers.all.values)
+            }
+            for watcher in ended { watcher.ended() }
+            return
+        }
+        guard let next = try? store.inspect({ try CircleTables.newestObject($0) }) else { return }
+        let links = circle.links.count + (circle.proposed == nil ? 0 : 1)
+        for watcher in watchers.withLock({ Array($0.all.values) }) { watcher.tell(next, links) }
+    }
+
+    /// Whether this device is in a circle.
+    var hasCircle: Bool { queue.sync { state.withLock { $0.circle != nil } } }
+
+    // MARK: what waits
+
+    func noteWaiting(_ key: ObjectKey, _ isWaiting: Bool) {
+        state.withLock { state in
+            if !isWaiting {
+                state.waiting.remove(key)
+            } else if state.waiting.count < Limits.waiting {
+                state.waiting.insert(key)
+            }
+        }
+    }
+
+    var isRecordingSingly: Bool { state.withLock { $0.isSingly } }
+
+    /// Goes on with one item at a time, or no longer.
+    func recordSingly(_ isSingly: Bool) {
+        state.withLock { $0.isSingly = isSingly }
+        schedule()
+    }
+
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+}

@@ -1,0 +1,205 @@
+import Foundation
+package import SyncStores
+
+/// What is moved when: a device's own objects to the store, everybody else's to the device, and links both ways (SY-32, SY-33).
+///
+/// A round moves everything that there is, and can end anywhere: names are made once, and each object may be put and given again. What is
+/// kept of a round is only saved after both sides have what it says.
+package struct SyncEngine: Sendable {
+    /// Objects that are fetched at the same time.
+    private static let fetched = 8
+    /// Objects and bytes that are given to the device at once: less than it takes.
+    private static let batch = (objects: 500, bytes: 4 << 20)
+    /// Names that may wait for the device: beyond them the store is not listed further.
+    static let mostWaiting = 10_000
+
+    private let device: any SyncDevice
+    private let store: any SyncStore
+    private let save: @Sendable (SyncProgress) throws -> Void
+    package private(set) var progress: SyncProgress
+    /// How many links both sides have; nil before they were compared.
+    private var links: Int?
+
+    /// - Parameters:
+    ///   - device: Whose objects it moves.
+    ///   - store: Prepared.
+    ///   - progress: Of an earlier process, or a new one.
+    ///   - save: Keeps it over a loss of power.
+    package init(
+        _ device: any SyncDevice, _ store: any SyncStore, _ progress: SyncProgress,
+        save: @escaping @Sendable (SyncProgress) throws -> Void
+    ) {
+        (self.device, self.store, self.progress, self.save) = (device, store, progress, save)
+    }
+
+    /// How much a round moved.
+    package struct Moved: Equatable, Sendable {
+        package var sent = 0
+        package var received = 0
+        /// Objects that are not what their names say, or of nobody in the circle.
+        package var refused = 0
+    }
+
+    /// Moves everything that there is.
+    ///
+    /// - Parameter retries: Whether what waits is given to the device again.
+    /// - Returns: How much it was.
+    /// - Throws: `StoreError` or `DeviceFailure`; the next round goes on.
+    package mutating func round(retries: Bool) async throws -> Moved {
+        var moved = Moved()
+        var retries = retries
+        if links == nil {
+            try await startOverIfEmptied()
+            links = try await ChainExchange(device, store).run().count
+            retries = true
+        }
+        while progress.waiting.count < Self.mostWaiting {
+            let page = try await store.list(since: progress.cursor, limit: StoreLimits.page)
+            if hasNewLink(page) || page.hasMore == false, try await hasOwnLink() || hasNewLink(page) {
+                links = try await ChainExchange(device, store).run().count
+                retries = true
+            }
+            try await give(page.names.filter { isNew($0) }, &moved)
+            if progress.cursor != page.cursor {
+                progress.cursor = page.cursor
+                try save(progress)
+            }
+            if !page.hasMore { break }
+        }
+        if retries { try await give(progress.waiting.sorted().compactMap { RecordName($0) }, &moved) }
+        try await send(&moved)
+        return moved
+    }
+
+    // MARK: Links
+
+    private func hasNewLink(_ page: StorePage) -> Bool {
+        page.names.contains { name in
+            if case .link(let number)? = StoredName(name) { number >= links ?? 0 } else { false }
+        }
+    }
+
+    private func hasOwnLink() async throws -> Bool {
+        try await !device.links(after: links.map { $0 - 1 }).isEmpty
+    }
+
+    /// A store that lost everything gets everything again.
+    private mutating func startOverIfEmptied() async throws {
+        guard progress.own != nil, try await ChainExchange.link(0, in: store) == nil else { return }
+        progress = SyncProgress(store: progress.store)
+        try save(progress)
+    }
+
+    // MARK: From the store
+
+    private func isNew(_ name: RecordName) -> Bool {
+        guard case .object? = StoredName(name) else { return false }
+        return !progress.knows(name) && !progress.waiting.contains(name.description)
+    }
+
+    private mutating func give(_ names: [RecordName], _ moved: inout Moved) async throws {
+        var batch: [(name: RecordName, object: SealedObject)] = []
+        var bytes = 0
+        for start in stride(from: 0, to: names.count, by: Self.fetched) {
+            for (name, content) in try await fetch(names[start..<min(start + Self.fetched, names.count)]) {
+                guard case .object(let object)? = StoredName(name) else { continue }
+                guard let content else {
+                    // Deleted since; a directory that does not have all of it yet lists it again.
+                    progress.waiting.remove(name.description)
+                    continue
+                }
+                guard let content = object.kind == .record ? content : PaddedBytes.content(of: content) else {
+                    progress.settle(name)
+                    moved.refused += 1
+                    continue
+                }
+                batch.append((name, SealedObject(object, content)))
+                bytes += content.count
+            }
+            if batch.count >= Self.batch.objects || bytes >= Self.batch.bytes {
+                try await give(batch, &moved)
+                (batch, bytes) = ([], 0)
+            }
+        }
+        try await give(batch, &moved)
+    }
+
+    private mutating func give(_ batch: [(name: RecordName, object: SealedObject)], _ moved: inout Moved) async throws {
+        guard !batch.isEmpty else { return }
+        let verdicts = try await device.add(batch.map(\.object))
+        guard verdicts.count == batch.count else {
+            throw DeviceFailure.unavailable("the device did not answer for each object")
+        }
+        for ((name, _), verdict) in zip(batch, verdicts) {
+            switch verdict {
+            case .waiting: progress.waiting.insert(name.description)
+            case .taken, .repeated:
+                progress.settle(name)
+                moved.received += 1
+            case .forged, .notMember:
+                progress.settle(name)
+                moved.refused += 1
+            }
+        }
+        try save(progress)
+    }
+
+    private func fetch(_ names: ArraySlice<RecordName>) async throws -> [(RecordName, Data?)] {
+        let store = store
+        return try await withThrowingTaskGroup(of: (RecordName, Data?).self) { group in
+            for name in names { group.addTask { (name, try await store.get(name)) } }
+            var fetched: [(RecordName, Data?)] = []
+            for try await one in group { fetched.append(one) }
+            return fetched.sorted { $0.0 < $1.0 }
+        }
+    }
+
+    // MARK: To the store
+
+    private mutating func send(_ moved: inout Moved) async throws {
+        while true {
+            let own = try await device.objects(after: progress.own)
+            var rest = own.objects[...]
+            while let first = rest.first {
+                // A head says what is there, so it comes after all of that. Records go together, as many as a store allows.
+                let together =
+                    first.kind == .head
+                    ? rest.prefix(1) : rest.prefix { $0.kind == .record }.prefix(StoreLimits.putsUnderWay)
+                try await put(together)
+                rest = rest.dropFirst(together.count)
+            }
+            for name in own.dropped { try await store.delete(StoredName.object(name).record) }
+            moved.sent += own.objects.count
+            let isAtEnd = own.objects.isEmpty && own.dropped.isEmpty
+            if progress.own != own.next || !isAtEnd {
+                progress.own = own.next
+                try save(progress)
+            }
+            if isAtEnd { return }
+        }
+    }
+
+    private mutating func put(_ objects: ArraySlice<SealedObject>) async throws {
+        let store = store
+        let taken = try await withThrowingTaskGroup(of: SealedObject?.self) { group in
+            for object in objects {
+                group.addTask {
+                    let bytes = object.kind == .record ? object.bytes : PaddedBytes.padded(object.bytes)
+                    do {
+                        try await store.put(StoredName.object(object.name).record, bytes)
+                        return nil
+                    } catch StoreError.taken {
+                        return object
+                    }
+                }
+            }
+            var taken: [SealedObject] = []
+            for try await object in group { if let object { taken.append(object) } }
+            return taken
+        }
+        // This device was restored from a copy: it is shown what it wrote before, and counts on from there.
+        var moved = Moved()
+        try await give(taken.map { try StoredName.object($0.name).record }, &moved)
+        for object in objects { progress.settle(try StoredName.object(object.name).record) }
+    }
+}
