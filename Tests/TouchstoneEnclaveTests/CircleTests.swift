@@ -10,7 +10,7 @@ import TouchstoneMemory
 private struct Member {
     var enclave: Enclave
 
-    init(passcode: String? = "1234") throws { enclave = try .device(passcode: passcode) }
+    init(passcode: String? = "1234") throws { enclave = try .device(passcode: passcode, fingers: passcode == nil ? 0 : 1) }
 
     /// - Returns: Whether the passcode was right.
     @discardableResult
