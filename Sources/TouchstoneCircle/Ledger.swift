@@ -224,8 +224,8 @@ package struct Ledger: Sendable {
     /// The circle has changed.
     ///
     /// What a removed member wrote after its last counter counts no more. But an older version may be forgotten where all members had a newer
-    /// one, so that one is written anew, by each member that knows so. The version itself stays too, without counting: for its sake some may have
-    /// dropped older ones, and those must not come back.
+    /// one, so that one is written anew, by each member that knows so. The version itself stays too, without counting, if there are older ones:
+    /// for its sake some may have dropped them, and those must not come back.
     ///
     /// - Returns: What was written anew, and the version that has its content.
     package mutating func update(_ membership: Membership) -> [(from: RecordVersion, to: RecordVersion)] {
@@ -245,7 +245,8 @@ package struct Ledger: Sendable {
                 if counter <= heads[me]?.stable[member] ?? 0, !isWritten {
                     adopted.append((late, write(name, isTombstone: late.isTombstone, clock: late.clock)))
                 }
-                if counter > seen[member] ?? 0 { remove(name) { $0 == late } }
+                let isOldest = !versions[name]!.contains { isOlder($0, than: late) }
+                if counter > seen[member] ?? 0 || isOldest { remove(name) { $0 == late } }
             }
         }
         return adopted
