@@ -34,6 +34,10 @@ extension Ledger {
             let all = others.reduce(seen[member] ?? 0) { min($0, heads[$1]?.seen[member] ?? 0) }
             stable[member] = max(all, heads[me]?.stable[member] ?? 0)
         }
+        // What was dropped for a removed member's versions stays dropped, as long as there are any.
+        for member in membership.removed.keys where names[member]?.isEmpty == false {
+            stable[member] = heads[me]?.stable[member]
+        }
         return stable
     }
 

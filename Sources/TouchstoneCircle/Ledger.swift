@@ -226,7 +226,8 @@ package struct Ledger: Sendable {
     /// The circle has changed.
     ///
     /// What a removed member wrote after its last counter counts no more. But an older version may be forgotten where all members had a newer
-    /// one, so that one stays: it is written anew, by each member that knows so.
+    /// one, so that one is written anew, by each member that knows so. The version itself stays too, without counting, if there are older ones:
+    /// for its sake some may have dropped them, and those must not come back.
     ///
     /// - Returns: What was written anew, and the version that has its content.
     package mutating func update(_ membership: Membership) -> [(from: RecordVersion, to: RecordVersion)] {
@@ -236,16 +237,18 @@ package struct Ledger: Sendable {
             heads[member] = nil
             if faults[member] != .forked { faults[member] = nil }
             claims[member] = nil
-            if let seen = seen[member] { self.seen[member] = min(seen, removal.lastCounter) }
             for (counter, name) in (names[member] ?? [:]).sorted(by: { $0.key < $1.key }) {
                 // The order of what is left may be another, too.
                 touched.insert(name)
                 guard counter > removal.lastCounter else { continue }
-                let late = versions[name]?.first { $0.member == member && $0.counter == counter }
-                if let late, counter <= heads[me]?.stable[member] ?? 0 {
+                guard let late = versions[name]?.first(where: { $0.member == member && $0.counter == counter })
+                else { continue }
+                let isWritten = versions[name]!.contains { $0.member == me && isOlder(late, than: $0) }
+                if counter <= heads[me]?.stable[member] ?? 0, !isWritten {
                     adopted.append((late, write(name, isTombstone: late.isTombstone, clock: late.clock)))
                 }
-                remove(name) { $0 == late }
+                let isOldest = !versions[name]!.contains { isOlder($0, than: late) }
+                if counter > seen[member] ?? 0 || isOldest { remove(name) { $0 == late } }
             }
         }
         return adopted
@@ -257,8 +260,14 @@ package struct Ledger: Sendable {
     ///
     /// What a member wrote counts from its first complete head on, so that a store cannot show a new device half of it, or what is long deleted.
     package func winner(_ name: RecordName) -> RecordVersion? {
-        (versions[name] ?? []).filter { $0.member == me || (seen[$0.member] ?? 0) > 0 && !isAdopted($0.member) }
-            .max(by: isOlder)
+        (versions[name] ?? []).filter {
+            $0.member == me || (seen[$0.member] ?? 0) > 0 && !isLate($0) && !isAdopted($0.member)
+        }.max(by: isOlder)
+    }
+
+    /// Whether a removed member wrote it after its last counter.
+    private func isLate(_ version: RecordVersion) -> Bool {
+        membership.removed[version.member].map { version.counter > $0.lastCounter } ?? false
     }
 
     /// Whether all that counts of a removed member was written anew by another one, and has come: then nothing else of it counts.

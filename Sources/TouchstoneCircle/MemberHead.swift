@@ -25,7 +25,7 @@ package struct MemberHead: Hashable, Sendable {
     package var sum: RecordSum
     /// Up to which counter it has everything of a member.
     package var seen: [MemberID: UInt64]
-    /// Up to which counter all members have everything of a member.
+    /// Up to which counter all members have everything of a member, or had of one that is removed.
     package var stable: [MemberID: UInt64]
 
     package func bytes(sign: (Data) throws -> Data) throws -> Data {

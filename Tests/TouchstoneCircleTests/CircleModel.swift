@@ -8,7 +8,7 @@ struct CircleModel {
     enum Event: CaseIterable {
         case write, delete, push, pull, lock, clock, join, remove, rollBack, lose, forget, lateWrite, adopted, kept,
             replaced,
-            repeated, refused, missing
+            repeated, refused, missing, skip, wrongCentury, recoveryKey
     }
 
     /// What happened in all histories together.
@@ -78,7 +78,11 @@ struct CircleModel {
 
     private func key(_ epoch: UInt32) -> SymmetricKey { SymmetricKey(data: Data(repeating: UInt8(epoch), count: 32)) }
 
-    private var members: [MemberID] { circles[circles.count - 1].membership.members.sorted() }
+    /// Those that are devices.
+    private var members: [MemberID] {
+        let membership = circles[circles.count - 1].membership
+        return membership.members.subtracting(membership.recoveryKeys).sorted()
+    }
 
     // MARK: what happens
 
@@ -98,7 +102,8 @@ struct CircleModel {
                 // Days pass, but in all fewer than half a year.
                 now += UInt64.random(in: 0...30, using: &generator) * 3_600_000
                 happened.insert(.clock)
-            case 88..<91: join(id)
+            case 88..<90: join(id)
+            case 90: setClock(id)
             case 91..<94: remove(id)
             case 94..<96:
                 snapshots.append(store)
@@ -119,6 +124,11 @@ struct CircleModel {
         let name = names.randomElement(using: &generator)!
         let isThere = device.shown[name] != nil
         guard isThere || !isTombstone else { return }
+        if chance(3) {
+            // As after a restore: no counter is used twice, and some never.
+            device.ledger.counter += UInt64.random(in: 1...1000, using: &generator)
+            happened.insert(.skip)
+        }
         let version = device.ledger.write(name, isTombstone: isTombstone, now: time(device))
         if !isTombstone {
             device.contents[version] = nextContent
@@ -257,7 +267,25 @@ struct CircleModel {
         return true
     }
 
+    /// An empty battery, and later a clock that is right again.
+    private mutating func setClock(_ id: MemberID) {
+        guard devices[id]!.ledger.heads.count > 1 else { return }
+        let isWrong = devices[id]!.skew > 1_000_000_000
+        devices[id]!.skew =
+            isWrong ? Int64.random(in: -36_000_000...36_000_000, using: &generator) : 60 * 365 * 86_400_000
+        happened.insert(.wrongCentury)
+    }
+
     private mutating func join(_ approver: MemberID) {
+        if chance(20) {
+            let key = member(99)
+            let isNew = change(by: approver) { membership in
+                membership.recoveryKeys.insert(key)
+                return membership.members.insert(key).inserted
+            }
+            if isNew { happened.insert(.recoveryKey) }
+            return
+        }
         guard nextDevice < 7 else { return }
         let id = member(nextDevice)
         guard change(by: approver, { $0.members.insert(id).inserted }) else { return }
@@ -291,6 +319,7 @@ struct CircleModel {
 
     /// Everybody is unlocked and connected, the store is honest, and long enough passes.
     private mutating func settle() {
+        for id in members where devices[id]!.skew > 1_000_000_000 { devices[id]!.skew = 0 }
         for _ in 0..<8 {
             now += 48 * 3_600_000
             for id in members {

@@ -382,6 +382,53 @@ struct LedgerTests {
         #expect(forgotten == [older])
     }
 
+    /// Whose newer version is removed: counted by the removing link, or not.
+    @Test(arguments: [0, 1] as [UInt64])
+    func whatWasDroppedForARemovedMembersVersionStaysDropped(lastCounter: UInt64) {
+        // SY-22: who had seen past it refuses it, and would miss it for ever.
+        let all = Membership.of(a, b, c)
+        var one = Ledger(me: a, membership: all)
+        var two = Ledger(me: b, membership: all)
+        var three = Ledger(me: c, membership: all)
+        let older = one.write(name(1), isTombstone: false, now: start)
+        _ = one.write(name(2), isTombstone: false, now: start)
+        send(&one, to: &two, now: start)
+        _ = two.write(name(1), isTombstone: false, now: start + 1)
+        send(&two, to: &one, now: start + 1)
+        send(&two, to: &three, now: start + 1)
+        send(&three, to: &one, now: start + 2)
+        // All have the newer one, so the third one gets the older one no more.
+        send(&one, to: &three, now: start + 3, without: older.counter)
+        #expect(three.seen[a] == 2)
+        #expect(one.alive() == [2])
+        var membership = Membership.of(a, c)
+        membership.removed[b] = .init(lastCounter: lastCounter, adopter: a, since: 0)
+        let kept = one.update(membership)
+        #expect(kept.count == (lastCounter == 0 ? 1 : 0))
+        _ = three.update(membership)
+        // Each change of the circle says so again.
+        let again = one.update(membership)
+        #expect(again.isEmpty)
+        _ = one.write(name(3), isTombstone: false, now: start + 4)
+        for round in 5...7 as ClosedRange<UInt64> {
+            let adopted = one.adopt()
+            #expect(adopted.count == (round == 5 && lastCounter == 1 ? 1 : 0))
+            send(&one, to: &three, now: start + round, without: older.counter)
+            #expect(!one.alive().contains(older.counter))
+            #expect(three.faults[a] == nil)
+            #expect(three.seen[a] == one.counter)
+            #expect(three.winner(name(1)) == one.winner(name(1)))
+            #expect(three.winner(name(1))?.clock.milliseconds == start + 1)
+            send(&three, to: &one, now: start + round)
+            _ = one.forgetDead()
+            _ = three.forgetDead()
+        }
+        // In the end nothing of it is left, and heads are as short as before.
+        #expect(one.versions[name(1)]?.count == 1)
+        let head = one.makeHead(epoch: 0, sumKey: sumKey, now: start + 9)
+        #expect(head.stable.keys.sorted() == [a, c])
+    }
+
     @Test func changesSayWhatIsReplaced() {
         var ledger = Ledger(me: a, membership: .of(a, b))
         ledger.seen[b] = 1
