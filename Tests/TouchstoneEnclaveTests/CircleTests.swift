@@ -10,7 +10,9 @@ import TouchstoneMemory
 private struct Member {
     var enclave: Enclave
 
-    init(passcode: String? = "1234") throws { enclave = try .device(passcode: passcode, fingers: passcode == nil ? 0 : 1) }
+    init(passcode: String? = "1234") throws {
+        enclave = try .device(passcode: passcode, fingers: passcode == nil ? 0 : 1)
+    }
 
     /// - Returns: Whether the passcode was right.
     @discardableResult
