@@ -273,6 +273,11 @@ def wrong_digits_let_nobody_in(laptop, desktop):
         # The same two devices, with a typing error less.
         desktop.join(store, laptop)
         equal(laptop.members(), ["desktop", "laptop"], "members")
+        # The store is gone for ever.
+        shutil.rmtree(store.words[0])
+        desktop.run("sync", "leave", input=f"{PASSCODE}\n", status=78)
+        desktop.run("sync", "leave", "--without-store", input=f"{PASSCODE}\n{PASSCODE}\n")
+        desktop.run("sync", "status", status=1)
 
 
 @with_members("laptop")
