@@ -29,7 +29,8 @@ extension Ledger {
         for (name, place) in kept.shown {
             shown[name] = versions[name]?.first { $0.member == place.member && $0.counter == place.counter }
         }
-        counter = max(kept.counter, kept.first)
+        // A record may be on the disk, and its number not yet.
+        counter = max(kept.counter, kept.first, names[me]?.keys.max() ?? 0)
         firstSequence = kept.first
         clock.see(kept.clock)
         lastContact = kept.lastContact

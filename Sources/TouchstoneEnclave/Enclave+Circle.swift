@@ -112,6 +112,7 @@ extension Enclave {
     /// Forgets the circle, and what is under way to change it.
     mutating func leaveCircle() {
         state.circle = nil
+        openedCircle.forget()
         applicant = nil
         openChallenge = nil
     }

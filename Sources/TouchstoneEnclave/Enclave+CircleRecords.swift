@@ -114,7 +114,6 @@ extension Enclave {
         guard let record = try? SealedRecord(bytes) else { return .forged }
         let header = record.header
         guard let writer = chain.identity(of: header.member) else { return .waiting }
-        if let removed = chain.removed[header.member], header.counter > removed.lastCounter { return .notMember }
         guard record.isSigned(by: writer) else { return .forged }
         guard header.epoch <= chain.epoch else { return .waiting }
         switch record.opened(with: epochs) {

@@ -70,6 +70,8 @@ final class OpenedCircle {
     func keep(_ opened: CircleAccess, _ links: [Data], epoch: UInt64) {
         (self.opened, self.links, self.epoch) = (opened, links, epoch)
     }
+
+    func forget() { (opened, links, epoch) = (nil, [], nil) }
 }
 
 /// This device's way into a circle, which ends with the process: until it has joined, nothing was sealed to its keys that counts.

@@ -200,8 +200,11 @@ enum CircleTables {
         var bytes: Data?
     }
 
-    static func objects(after number: Int64, of me: MemberID, count: Int, _ database: Database) throws -> [Object] {
-        try Row.fetchAll(
+    /// The next ones, until they have more than `longest` bytes.
+    static func objects(
+        after number: Int64, of me: MemberID, count: Int, longest: Int, _ database: Database
+    ) throws -> [Object] {
+        let rows = try Row.fetchCursor(
             database,
             sql: """
                 SELECT number, kind, o.counter, dropped,
@@ -209,13 +212,17 @@ enum CircleTables {
                         THEN (SELECT head FROM circle_member WHERE member = ?)
                         ELSE (SELECT bytes FROM circle_record r WHERE r.member = ? AND r.counter = o.counter) END AS bytes
                 FROM circle_object o WHERE number > ? ORDER BY number LIMIT ?
-                """, arguments: [me.bytes, me.bytes, number, count]
-        ).compactMap { row in
-            guard let number = Int64.fromDatabaseValue(row["number"]) else { return nil }
-            return Object(
-                number: number, isHead: String.fromDatabaseValue(row["kind"]) == "head",
-                counter: Self.number(row["counter"]), bytes: Data.fromDatabaseValue(row["bytes"]))
+                """, arguments: [me.bytes, me.bytes, number, count])
+        var (objects, bytes): ([Object], Int) = ([], 0)
+        while bytes <= longest, let row = try rows.next() {
+            guard let number = Int64.fromDatabaseValue(row["number"]) else { continue }
+            objects.append(
+                Object(
+                    number: number, isHead: String.fromDatabaseValue(row["kind"]) == "head",
+                    counter: Self.number(row["counter"]), bytes: Data.fromDatabaseValue(row["bytes"])))
+            bytes += objects.last?.bytes?.count ?? 0
         }
+        return objects
     }
 
     static func newestObject(_ database: Database) throws -> Int64 {
@@ -312,6 +319,12 @@ enum CircleTables {
             sql: "DELETE FROM circle_replaced WHERE at < ?", arguments: [time - replacedSeconds])
         try database.execute(
             sql: "INSERT INTO circle_replaced (at, name, bytes) VALUES (?, ?, ?)", arguments: [time, name.bytes, bytes])
+        // Two devices that change an item by turns do not fill the disk.
+        try database.execute(
+            sql: """
+                DELETE FROM circle_replaced WHERE name = ? AND rowid NOT IN
+                    (SELECT rowid FROM circle_replaced WHERE name = ? ORDER BY at DESC LIMIT 10)
+                """, arguments: [name.bytes, name.bytes])
     }
 
     /// Thirty days.

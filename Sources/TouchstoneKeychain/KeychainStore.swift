@@ -348,7 +348,10 @@ package final class KeychainStore: RowSource, Sendable {
     ///
     /// The transaction may have the writes of other callers beside it, of which each is kept or not by itself. Where the disk is full it runs
     /// once more, alone and with the log's room free: what is `isDeletion` then needs little of it.
-    func write<R>(isDeletion: Bool = false, _ body: (KeychainWriter) throws -> R) throws -> R {
+    /// - Parameter tellsSynchronizer: Not for what the synchronizer writes itself, which would wake it again for ever.
+    func write<R>(
+        isDeletion: Bool = false, tellsSynchronizer: Bool = true, _ body: (KeychainWriter) throws -> R
+    ) throws -> R {
         try withoutActuallyEscaping(body) { body in
             var result: R?
             let write = GroupCommit.Write(isAlone: isDeletion) { result = try body($0) }
@@ -358,7 +361,7 @@ package final class KeychainStore: RowSource, Sendable {
             try write.outcome?.get()
             guard let result else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
             observer.withLock { $0.changed }?()
-            observer.withLock { $0.synchronizer }?()
+            if tellsSynchronizer { observer.withLock { $0.synchronizer }?() }
             return result
         }
     }

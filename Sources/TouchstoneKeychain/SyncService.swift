@@ -198,8 +198,11 @@ package final class SyncService: Sendable {
                 } _: { [self] event in
                     guard let event else { return call.fail(SyncInterface.Refused(reason: .busy)) }
                     if event.outcome == .succeeded {
-                        synchronizer.refreshNow()
-                        call.reply(Empty())
+                        // Not here, where all apps' answers come from the enclave.
+                        call.connection.perform { [self] in
+                            synchronizer.refreshNow()
+                            call.reply(Empty())
+                        }
                     } else if let refusal = event.refusal {
                         call.fail(SyncInterface.Refused(reason: Self.reason(refusal)))
                     } else {

@@ -20,7 +20,7 @@ extension Synchronizer {
             for change in try apply(batch, circle) { circle.ledger.putBack(change) }
         }
         let ledger = circle.ledger
-        try store.write { try CircleTables.save(ledger, $0.database) }
+        try keep { try CircleTables.save(ledger, $0.database) }
     }
 
     /// Shows changes in the keychain.
@@ -53,7 +53,7 @@ extension Synchronizer {
         }
         guard !ready.isEmpty else { return later }
         let (time, me) = (now().timeIntervalSinceReferenceDate, circle.me)
-        later += try store.write { writer in
+        later += try keep { writer in
             try ready.compactMap { change, row in
                 try show(change, row, me: me, at: time, in: writer) ? nil : change
             }
@@ -144,6 +144,8 @@ extension Synchronizer {
         let shown = try CircleTables.shown(change.name, database)
         if let to = change.to, let shown, shown.member == to.member, shown.counter == to.counter { return true }
         let there = try row.flatMap { try writer.row(identityTag: $0.identityTag) }
+        // An item of this device only has the same name here: it stays, and the other devices' item is not shown (DEC-463).
+        if let there, there.accessibility.isThisDeviceOnly { return true }
         let identifiers = Set([shown?.identifier, there?.identifier.bytes].compactMap(\.self))
         for identifier in identifiers where try CircleTables.isChanged(identifier, database) { return false }
         if let row, let other = try CircleTables.row(identifier: row.identifier.bytes, database),

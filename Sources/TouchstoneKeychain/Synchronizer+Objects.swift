@@ -16,7 +16,8 @@ extension Synchronizer {
             guard !circle.ledger.isExpired(now: milliseconds) else { return reply }
             let me = circle.me
             let objects = try store.inspect {
-                try CircleTables.objects(after: after ?? 0, of: me, count: Limits.objects, $0)
+                try CircleTables.objects(
+                    after: after ?? 0, of: me, count: Limits.objects, longest: Limits.batchBytes, $0)
             }
             var bytes = 0
             for object in objects {
@@ -88,7 +89,7 @@ extension Synchronizer {
             }
             circle.ledger.checkHeads()
             let ledger = circle.ledger
-            try store.write { [kept, heads] writer in
+            try keep { [kept, heads] writer in
                 for record in kept {
                     try CircleTables.save(record.version, bytes: record.bytes, writer.database)
                     if record.version.member == ledger.me {

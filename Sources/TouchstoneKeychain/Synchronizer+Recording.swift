@@ -45,9 +45,13 @@ extension Synchronizer {
         var writes: [@Sendable (Database) throws -> Void] = []
         var bytes = 0
         for change in changes {
-            guard bytes < Limits.batchBytes else { break }
-            last = change.number
             let intent: Intent = try store.inspect { try self.intent(of: change, keys, $0) }
+            if case .present(let present) = intent {
+                bytes += present.row.storedBytes
+                // One goes always, however large it is.
+                if bytes > Limits.batchBytes, !writes.isEmpty { break }
+            }
+            last = change.number
             switch intent {
             case .later: continue
             case .nothing: writes.append { try CircleTables.forgetChange(numbered: change.number, $0) }
@@ -68,10 +72,12 @@ extension Synchronizer {
                 }
                 let version =
                     change.isInitial
-                    ? circle.ledger.write(present.name, isTombstone: false, clock: present.modified)
+                    // A clock that was once ahead would hide all that this device writes.
+                    ? circle.ledger.write(
+                        present.name, isTombstone: false,
+                        clock: min(present.modified, ClockTime(milliseconds: milliseconds)))
                     : circle.ledger.write(present.name, isTombstone: false, now: milliseconds)
                 versions.append((version, present.record))
-                bytes += present.row.secret?.count ?? 0
                 let (row, name) = (present.row, present.name)
                 writes.append {
                     try CircleTables.show(
@@ -89,12 +95,12 @@ extension Synchronizer {
         guard !records.contains(nil) else {
             // The key of one does not open: it is damaged, and no other device shall have less for it. Then all go one by one.
             let isAlone = changes.count == 1
-            if isAlone { try store.write { try CircleTables.forgetChange(numbered: changes[0].number, $0.database) } }
+            if isAlone { try keep { try CircleTables.forgetChange(numbered: changes[0].number, $0.database) } }
             recordSingly(!isAlone)
             throw Status.decode
         }
         let ledger = circle.ledger
-        try store.write { writer in
+        try keep { writer in
             for ((version, _), record) in zip(versions, records) {
                 try CircleTables.save(version, bytes: record ?? Data(), writer.database)
                 try CircleTables.list(isHead: false, counter: version.counter, writer.database)

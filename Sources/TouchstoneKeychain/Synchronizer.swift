@@ -44,6 +44,8 @@ final class Synchronizer: Sendable {
         /// A member says at least once a day that it is there: in milliseconds.
         static let silence: UInt64 = 24 * 3600 * 1000
         static let watchers = 16
+        /// Seconds between two looks without a reason, for what could not be done and for the daily head.
+        static let beat = 3600.0
         /// In one message.
         static let objects = 1000
         static let links = 100
@@ -71,6 +73,8 @@ final class Synchronizer: Sendable {
         /// nil: the device was not unlocked since its boot.
         var keys: TagKeys?
         var ledger: Ledger
+        /// Whether what removed members wrote was looked at since the ledger was read: nothing is said of it before.
+        var isSettled = false
     }
 
     /// This device is in no circle.
@@ -85,6 +89,19 @@ final class Synchronizer: Sendable {
         self.now = now
         store.tellSynchronizer { [weak self] in self?.schedule() }
         queue.async { [weak self] in self?.reload() }
+        beat()
+    }
+
+    private func beat() {
+        queue.asyncAfter(deadline: .now() + Limits.beat) { [weak self] in
+            self?.work()
+            self?.beat()
+        }
+    }
+
+    /// Writes what only the synchronizer has to know.
+    func keep<R>(isDeletion: Bool = false, _ body: (KeychainStore.KeychainWriter) throws -> R) throws -> R {
+        try store.write(isDeletion: isDeletion, tellsSynchronizer: false, body)
     }
 
     /// The wall clock, in milliseconds since 1970.
@@ -143,7 +160,7 @@ final class Synchronizer: Sendable {
 
     /// Does what there is to do now; what cannot be done now stays noted.
     private func work() {
-        // A disk that is full, or an enclave that is gone: the next change, or the next boot, tries again.
+        // A disk that is full, or an enclave that is gone: the next change, or the next hour, tries again.
         try? run { circle in try self.work(&circle) }
     }
 
@@ -169,7 +186,7 @@ final class Synchronizer: Sendable {
                 return state.circle != nil
             }
             if try hadCircle || store.inspect({ try CircleTables.state($0) }) != nil {
-                try store.write(isDeletion: true) { try CircleTables.clear($0.database) }
+                try keep(isDeletion: true) { try CircleTables.clear($0.database) }
             }
             return
         }
@@ -187,7 +204,7 @@ final class Synchronizer: Sendable {
                 keychain.tag(.synchronizable, .number(1), in: itemClass).map { (itemClass, $0) }
             }
             let first = milliseconds
-            try store.write {
+            try keep {
                 try CircleTables.begin(member: me, circle: chain.circle, first: first, tags: tags, $0.database)
             }
         }
@@ -200,7 +217,7 @@ final class Synchronizer: Sendable {
                 me: me, membership: chain.membership,
                 try store.inspect { try CircleTables.kept($0, identity: chain.identity(of:)) })
             let kept = ledger
-            try store.write { try CircleTables.deleteRecords(notIn: kept, $0.database) }
+            try keep { try CircleTables.deleteRecords(notIn: kept, $0.database) }
         }
         if let keys { ledger.know(keys) }
         let circle = Circle(
@@ -218,15 +235,17 @@ final class Synchronizer: Sendable {
 
     /// The chain is longer than it was: what removed members wrote may have to be written anew, which needs all classes.
     private func updateMembership(_ circle: inout Circle) throws {
-        guard circle.chain.links.count != circle.ledger.membership.linkHashes.count, isAllOpen else { return }
+        let isSame = circle.chain.links.count == circle.ledger.membership.linkHashes.count
+        guard !(circle.isSettled && isSame), isAllOpen else { return }
         var copies = circle.ledger.update(circle.chain.membership)
         copies += circle.ledger.adopt()
         try copy(copies, &circle)
         let ledger = circle.ledger
-        try store.write {
+        try keep {
             try CircleTables.deleteRecords(notIn: ledger, $0.database)
             try CircleTables.save(ledger, $0.database)
         }
+        circle.isSettled = true
     }
 
     /// Seals what others' records have in them as this device's own.
@@ -238,13 +257,15 @@ final class Synchronizer: Sendable {
             var item: EnclaveInterface.RecordItem?
             if !from.isTombstone {
                 let reply = try enclave.call(EnclaveInterface.OpenRecords.self, .init(records: [bytes]))
+                // Locked meanwhile: all of it once more, after the unlock.
+                if reply.records.first?.verdict == .locked { throw Status.interactionNotAllowed }
                 guard let opened = reply.records.first, let wrapped = opened.item, let attributes = opened.attributes,
                     let record = try? SealedRecord(bytes)
                 else { continue }
                 item = .init(item: wrapped, attributes: attributes, secret: record.secret)
             }
             guard let sealed = try seal([(to, item)]).first ?? nil else { throw Status.interactionNotAllowed }
-            try store.write { writer in
+            try keep { writer in
                 try CircleTables.save(to, bytes: sealed, writer.database)
                 try CircleTables.list(isHead: false, counter: to.counter, writer.database)
             }
@@ -271,7 +292,7 @@ final class Synchronizer: Sendable {
         let dead = circle.ledger.forgetDead()
         guard !dead.isEmpty else { return }
         let me = circle.me
-        try store.write(isDeletion: true) { writer in
+        try keep(isDeletion: true) { writer in
             for version in dead {
                 try CircleTables.delete(version, writer.database)
                 if version.member == me {
@@ -285,7 +306,7 @@ final class Synchronizer: Sendable {
 
     /// Says what this device has written and seen, if that is new.
     private func makeHead(_ circle: inout Circle) throws {
-        guard circle.ledger.membership.linkHashes.count == circle.chain.links.count,
+        guard circle.isSettled, circle.ledger.membership.linkHashes.count == circle.chain.links.count,
             let key = circle.keys?.sum(of: circle.chain.epoch),
             let head = circle.ledger.nextHead(
                 epoch: circle.chain.epoch, sumKey: key, now: milliseconds, silence: Limits.silence),
@@ -295,7 +316,7 @@ final class Synchronizer: Sendable {
         circle.ledger.keep(head)
         if let keys = circle.keys { circle.ledger.know(keys) }
         let (me, ledger) = (circle.me, circle.ledger)
-        try store.write { writer in
+        try keep { writer in
             try CircleTables.save(head: signed, of: me, writer.database)
             try CircleTables.save(ledger, writer.database)
             if let last { try CircleTables.list(isHead: true, counter: last, isDropped: true, writer.database) }

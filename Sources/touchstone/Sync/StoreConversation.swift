@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TouchstoneCore
 import TouchstoneDevice
 import TouchstoneSystem
 
@@ -21,6 +22,8 @@ struct StoreStep: Codable {
     private let child: Child
     private let descriptor: Int32
     private var received = Data()
+    /// Whether the store's secret may be asked for: once, and before anything else is said.
+    private var mayAsk = true
     /// Most bytes of a line: all links of a circle.
     private static let longestLine = 128 << 20
 
@@ -66,12 +69,16 @@ struct StoreStep: Codable {
     func hear() throws -> StoreStep {
         while true {
             let step = try next()
+            defer { mayAsk = false }
             switch step.step {
-            case "secret": try say(secret: SecretQuestion.ask(step.text ?? "The store's secret: "))
+            // It is a program of its own, and must not ask for what is not its business.
+            case "secret" where mayAsk:
+                let question = PlainText.line(step.text ?? "The store's secret: ")
+                try say(secret: SecretQuestion.ask("touchstone-sync asks. \(question)"))
             case "failed":
                 throw Failure(
                     step.status.flatMap(ExitStatus.init(rawValue:)) ?? .internalError,
-                    step.text ?? "touchstone-sync failed")
+                    step.text.map(PlainText.line) ?? "touchstone-sync failed")
             default: return step
             }
         }

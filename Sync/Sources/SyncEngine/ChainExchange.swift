@@ -6,8 +6,10 @@ package import SyncStores
 /// Link n has one name in the store, so whoever puts it first has made the change.
 /// The device says whether it fits.
 package struct ChainExchange: Sendable {
-    /// Links of one chain: a member's join and removal, 500 times.
-    static let mostLinks = 1000
+    /// Links of one chain: as many as a device takes.
+    static let mostLinks = 4096
+    /// Links that are given to the device at once.
+    static let page = 100
     /// Most bytes of a link: one epoch's start for all members.
     static let longestLink = 256 << 10
 
@@ -73,7 +75,11 @@ package struct ChainExchange: Sendable {
         }
         guard !theirs.isEmpty else { return Outcome(count: mine.count) }
         let lost = zip(mine.dropFirst(first), theirs).contains { $0 != $1 }
-        let count = try await device.addLinks(theirs)
+        var (count, rest) = (mine.count, theirs[...])
+        while !rest.isEmpty {
+            count = try await device.addLinks(Array(rest.prefix(Self.page)))
+            rest = rest.dropFirst(Self.page)
+        }
         return Outcome(count: count, lost: lost)
     }
 

@@ -113,6 +113,11 @@ package struct SyncEngine: Sendable {
                     moved.refused += 1
                     continue
                 }
+                // Two large ones may be more than the device takes.
+                if !batch.isEmpty, bytes + content.count > Self.batch.bytes {
+                    try await give(batch, &moved)
+                    (batch, bytes) = ([], 0)
+                }
                 batch.append((name, SealedObject(object, content)))
                 bytes += content.count
             }
