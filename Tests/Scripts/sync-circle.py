@@ -3,7 +3,9 @@
 
 import contextlib
 import os
+import pathlib
 import signal
+import time
 
 from circle import (
     PASSCODE,
@@ -192,6 +194,68 @@ def a_locked_device_catches_up(one, two):
 
 
 @devices("one", "two", "three")
+def what_a_device_wrote_that_left_is_kept(one, two, three):
+    """SY-12, SY-20: its items stay on the others, also if the one that answers for them hears of the leave while it is locked, and starts anew."""
+    store = Store()
+    found(one, "desk")
+    join(one, two, "lap", store)
+    join(one, three, "pad", store)
+    app_add(two, "left", "stays")
+    store.carry_until(lambda: app_read(one, "left") == app_read(three, "left") == "stays", "the item", one, two, three)
+    me = members(two)["lap"]["member"]
+    agreed(two, "Remove", f"remove device {me} lap", member=me, name="lap")
+    store.put(two)
+    store.get(two)
+    one.run("device", "lock")
+    store.get(one)
+    store.put(one)
+    store.get(one)
+    one.shutdown()
+    one.boot()
+    wait_for(lambda: unlocked(one), "one")
+    app_add(one, "afterwards", "new")
+    store.carry_until(lambda: app_read(three, "afterwards") == "new", "what was added later", one, three)
+    store.carry(one, three)
+    equal((app_read(one, "left"), app_read(three, "left")), ("stays", "stays"), "what it wrote")
+    check(all(member["isComplete"] for member in members(three).values()), f"{members(three)}")
+
+
+@devices("one", "two")
+def an_item_of_this_device_only_stays(one, two):
+    """SY-1: another device's item of the same name does not take its place."""
+    store = Store()
+    found(one, "desk")
+    join(one, two, "lap", store)
+    app_add(two, "both", "of two only", pdmn={"string": "aku"})
+    app_add(one, "both", "of the circle")
+    app_add(one, "last", "goes")
+    store.carry_until(lambda: app_read(two, "last") == "goes", "what was added after", one, two)
+    equal((app_read(one, "both"), app_read(two, "both")), ("of the circle", "of two only"), "each its own")
+
+
+@devices("one", "two")
+def a_quiet_device_rests(one, two):
+    """SY-33: when nothing is new, a device of a circle takes no processor time."""
+    store = Store()
+    found(one, "desk")
+    join(one, two, "lap", store)
+    app_add(one, "one", "secret")
+    store.carry_until(lambda: app_read(two, "one") == "secret", "the item", one, two)
+
+    def taken():
+        """Hundredths of a second of both."""
+        stats = [pathlib.Path(f"/proc/{device.daemons['touchstoned']}/stat").read_text() for device in (one, two)]
+        return sum(sum(map(int, stat.rpartition(")")[2].split()[11:13])) for stat in stats)
+
+    def rests():
+        before = taken()
+        time.sleep(2)
+        return taken() - before <= 3
+
+    wait_for(rests, "the devices to rest")
+
+
+@devices("one", "two", "three")
 def a_hostile_store_gets_nowhere(one, two, three):
     """SY-10, SY-11, SY-22, SY-42: objects and links that are forged, repeated, reordered, foreign or withheld."""
     store = Store()
@@ -295,4 +359,5 @@ def a_device_leaves_and_an_owner_alone_is_served(one, two):
 main(
     an_item_goes_to_the_other_device, changes_and_deletions_follow, a_conflict_ends_the_same_on_both,
     a_removed_device_reads_nothing_new, nothing_is_lost_by_a_restart, a_locked_device_catches_up,
+    what_a_device_wrote_that_left_is_kept, an_item_of_this_device_only_stays, a_quiet_device_rests,
     a_hostile_store_gets_nowhere, a_device_leaves_and_an_owner_alone_is_served)
