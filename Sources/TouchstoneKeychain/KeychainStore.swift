@@ -348,7 +348,7 @@ package final class KeychainStore: RowSource, Sendable {
     ///
     /// The transaction may have the writes of other callers beside it, of which each is kept or not by itself. Where the disk is full it runs
     /// once more, alone and with the log's room free: what is `isDeletion` then needs little of it.
-    /// - Parameter tellsSynchronizer: Not for what the synchronizer writes itself, which would wake it again for ever.
+    /// What the synchronizer writes itself does not `tellsSynchronizer`: it would wake itself again for ever.
     func write<R>(
         isDeletion: Bool = false, tellsSynchronizer: Bool = true, _ body: (KeychainWriter) throws -> R
     ) throws -> R {
