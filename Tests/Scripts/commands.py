@@ -25,7 +25,8 @@ def every_command():
 
     values = {
         "finger": "thumb", "kind": "fprintd", "app": "/bin/true", "seconds": "1", "setting": "on", "file": "file",
-        "bridge": "ssh", "part": "window", "service": "npm", "account": "token"}
+        "bridge": "ssh", "part": "window", "service": "npm", "account": "token",
+        "store": "/tmp", "name": "lap"}
     for path, command in commands(found, []):
         names = [name["name"] for argument in command["arguments"] for name in argument.get("names", [])]
         if "device" not in names:

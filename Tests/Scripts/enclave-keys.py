@@ -362,6 +362,9 @@ def attack(daemon, moments, seed):
     def rows():
         return encode(one_of([b"", b"genp" + bytes(32), (b"keys" + bytes(32)) * 3]))
 
+    def some_bytes():
+        return encode(moments.randbytes(one_of([0, 32, 1024])))
+
     generators = {
         "GetFacts": lambda: {"app": one_of(apps)},
         "CreateContext": lambda: {"app": one_of(apps), "accessGroups": moments.sample(groups, 3)},
@@ -436,6 +439,21 @@ def attack(daemon, moments, seed):
         "CheckLog": lambda: {"lines": ["", "{}"]},
         "NoteObservation": lambda: {"observation": one_of(["agentConnected", "agentLost"]), "count": one_of([None, 1])},
         "CloseLog": dict,
+        "GetCircle": dict,
+        "FoundCircle": lambda: {"name": "desk", "passcode": guess(b"found circle desk")},
+        "ApplyToCircle": lambda: {"name": one_of(["desk", ""])},
+        "ChallengeApplicant": lambda: {"application": some_bytes()},
+        "RevealToCircle": lambda: {"challenge": some_bytes()},
+        "ApproveApplicant": lambda: {"application": some_bytes(), "reveal": some_bytes(), "passcode": guess(b"approve device x")},
+        "JoinCircle": lambda: {"links": [some_bytes()], "passcode": guess(b"join circle x")},
+        "RemoveMember": lambda: {
+            "member": "00" * 32, "name": "lap", "lastCounter": one_of([0, -1, 2 ** 53]), "passcode": guess(b"remove device x")},
+        "AddLinks": lambda: {"links": [some_bytes()]},
+        "SealRecords": lambda: {"records": [{
+            "name": encode(bytes(32)), "counter": one_of([1, -1]), "clock": one_of([0, -1, 1 << 60]),
+            "item": one_of([None, {"item": {"wrappedKey": one_of(keys), "binding": binding()}, "attributes": "", "secret": ""}])}]},
+        "OpenRecords": lambda: {"records": [some_bytes()]},
+        "SignHead": lambda: {"head": some_bytes()},
     }
     text = (REPOSITORY / "Sources/TouchstoneEnclaveInterface/io.touchstone.Enclave.varlink").read_text()
     methods = set(re.findall(r"^method (\w+)\(", text, re.M))

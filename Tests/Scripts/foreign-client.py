@@ -9,7 +9,7 @@ from device import REPOSITORY, Device, Evaluation, call, check, confirm, equal, 
 
 import varlink
 
-INTERFACES = ["org.varlink.service"] + [f"io.touchstone.{name}" for name in ("Keychain", "Key", "Backup", "Device", "Authentication", "Agent", "Inspector")]
+INTERFACES = ["org.varlink.service"] + [f"io.touchstone.{name}" for name in ("Keychain", "Key", "Backup", "Device", "Authentication", "Agent", "Inspector", "Sync")]
 
 
 def the_service_describes_itself(device):
