@@ -97,6 +97,8 @@ def the_order_of_calls_in_go(device, bus, person):
     # It takes whatever comes first from a prompt's path for Completed.
     person.answer = "nothing"
     device.run("device", "lock")
+    locked = f"call({login!r}, 'org.freedesktop.DBus.Properties', 'Get', '(ss)', ('org.freedesktop.Secret.Collection', 'Locked'))"
+    wait_for(lambda: app.ask(locked) == [True], "the service to hear of it")
     unlocked, prompt = app.ask(f"secret(ROOT, 'Unlock', '(ao)', ([{login!r}],))")
     equal(unlocked, [], "what is unlocked of a locked device")
     app.ask(f"listen({prompt!r}) and None")
