@@ -61,7 +61,7 @@ extension Ledger {
     /// The newest counter that was taken of a member.
     package func newestCounter(of member: MemberID) -> UInt64 { names[member]?.keys.max() ?? seen[member] ?? 0 }
 
-    /// The version that has this place; nil: there is none.
+    /// The version that has this place, or nil.
     package func version(of member: MemberID, counter: UInt64) -> RecordVersion? {
         guard let name = names[member]?[counter] else { return nil }
         return versions[name]?.first { $0.member == member && $0.counter == counter }

@@ -17,7 +17,7 @@ struct CircleKeys: Sendable {
     ///
     /// - Returns: nil for a source that gives no number of the curve.
     init?(_ random: any RandomSource) {
-        // One of 2^32 numbers is none of P-256.
+        // One of 2^32 numbers is no private key of P-256.
         for _ in 0..<Self.attempts {
             var bytes = random.bytes(count: 2 * Self.keyBytes)
             defer { bytes.resetBytes(in: 0..<bytes.count) }

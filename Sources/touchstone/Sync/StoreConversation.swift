@@ -22,13 +22,14 @@ struct StoreStep: Codable {
     private let child: Child
     private let descriptor: Int32
     private var received = Data()
-    /// Whether the store's secret may be asked for: once, and before anything else is said.
-    private var mayAsk = true
+    /// Whether the store's secret may be asked for: once, before anything else is said, and where a store is chosen.
+    private var mayAsk: Bool
     /// Most bytes of a line: all links of a circle.
     private static let longestLine = 128 << 20
 
     /// Starts it for a device.
     init(_ paths: DevicePaths, _ arguments: [String]) throws {
+        mayAsk = ["create", "join"].contains(arguments.first)
         let program = try Program.ofSync.locate()
         unsafe setenv(DevicePaths.environmentVariable, paths.name, 1)
         var ends: [Int32] = [-1, -1]

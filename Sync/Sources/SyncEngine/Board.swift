@@ -38,7 +38,7 @@ package struct BoardChanges: Sendable {
         (self.store, self.random) = (store, random)
     }
 
-    /// The board as it is; an empty one if there is none.
+    /// The board as it is; an empty one if the store has no board.
     package func read() async throws -> Board { try Self.board(await store.head()) }
 
     /// Changes it.

@@ -78,7 +78,7 @@ private struct Synchronizing: Sendable {
         }
     }
 
-    /// Waits until the device answers and was unlocked once; nil if there are none.
+    /// Waits until the device answers and was unlocked once; nil before a store was chosen.
     private func settings() async -> StoreSettings? {
         var (backoff, told) = (Backoff(), false)
         while true {

@@ -36,7 +36,7 @@ struct StoreSettings: Codable {
         }
     }
 
-    /// How the owner is asked for the secret; nil where there is none.
+    /// How the owner is asked for the secret; nil for a store without a secret.
     var question: String? {
         get throws(StoreError) {
             switch try kind {
@@ -90,7 +90,7 @@ extension StoreSettings {
         "class": .text("genp"), "svce": .text("io.touchstone.sync"), "acct": .text("store"),
     ]
 
-    /// Nil if there are none.
+    /// What was kept; nil before a store was chosen.
     ///
     /// - Throws: `BridgeFailure`: `.locked` before the first unlock.
     static func read(_ device: Device) throws(BridgeFailure) -> StoreSettings? {
