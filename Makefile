@@ -37,7 +37,7 @@ pages: ## Build what has a page: the simulator and Chores, the sample app
 
 demo: ## Hear a story on a throw-away simulated device; on a terminal you are the finger (DEMO=auto: nobody is asked; DEMO=steps: every outcome; SIGN_IN=yes: with a server)
 	@script/install-packages demo
-	@SIGN_IN='$(SIGN_IN)' script/build-demo
+	@SIGN_IN='$(SIGN_IN)' DEMO='$(DEMO)' script/build-demo
 	@TOUCHSTONE_BIN='$(CURDIR)/.build/debug' DEMO='$(DEMO)' Examples/demo
 
 simulator: build pages ## Show a simulated device in a browser, with Chores beside it (DEVICE=name: one of yours; BIOMETRY=faceid)

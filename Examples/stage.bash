@@ -187,7 +187,9 @@ step() {
 for program in curl git openssl python3 ssh-keygen; do
     command -v "$program" >/dev/null || fail "$program is not there: install it (script/install-packages demo does)"
 done
-for program in "$touchstone" "$programs"/{gate,authenticate-me,owner-check,credentials,re-registration,enclave-note,nonce} \
-    "$bridges"/{touchstone-{ssh,ssh-agent,credentials,run},git-credential-touchstone}; do
+wanted=("$touchstone" "$programs"/{credentials,enclave-note})
+# The table has all examples.
+[[ $mode == story || $mode == auto ]] || wanted+=("$programs"/{gate,authenticate-me,owner-check,re-registration,nonce,supported-biometry})
+for program in "${wanted[@]}" "$bridges"/{touchstone-{ssh,ssh-agent,credentials,run,sync},git-credential-touchstone}; do
     [[ -x $program ]] || fail "$program is not there: build the packages first (make demo does)"
 done

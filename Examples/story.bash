@@ -206,8 +206,81 @@ tell_passwords() {
         -- env NPM_TOKEN=touchstone://npm/token touchstone-run run -- sh -c 'echo "it has ${#NPM_TOKEN} letters"'
 }
 
+# side LAPTOP DESKTOP: what happens on one of the two, in its column.
+side() {
+    say "  $(printf '%-40s' "$1")$2"
+    [[ -z $1$2 ]] || breathe
+}
+
+# on DEVICE WORD PROGRAM…: runs it for that device in the background, and goes on once it has said WORD. Its output is in $work/on.DEVICE.
+on() {
+    local name=$1 word=$2
+    shift 2
+    : >"$work/on.$name"
+    # In the background bash takes standard input away, unless it is named.
+    TOUCHSTONE_DEVICE=$name "$@" <&0 >"$work/on.$name" 2>&1 &
+    in_background+=($!)
+    await_in "$work/on.$name" "$word"
+}
+
+# Waits until an app of the device reads this, and shows it in the device's column with how long that took.
+arrives() {  # DEVICE LINE
+    local got='' since=${EPOCHREALTIME/[.,]/} tenths
+    until got=$(TOUCHSTONE_DEVICE=$1 "$programs/credentials" read mail.example.org | tail -n 1) && [[ $got == "$2" ]]; do
+        ((${EPOCHREALTIME/[.,]/} - since < longest_step_seconds * 1000000)) || fail "$1 read '$got', and not '$2'"
+        sleep 0.05
+    done
+    tenths=$(((${EPOCHREALTIME/[.,]/} - since) / 100000))
+    [[ $1 == laptop ]] || { side '' "→ $strong$got$plain   $faint$((tenths / 10)).$((tenths % 10)) s$plain"; return; }
+    # Colours are no letters, so they stand after the column.
+    side "→ $got   $((tenths / 10)).$((tenths % 10)) s" ''
+}
+
+tell_two_devices() {
+    chapter '5  Two devices, and one keychain'
+    local shared=$work/shared owner digits joining approving TOUCHSTONE_DEVICE
+    export TOUCHSTONE_DEVICE
+    mkdir "$shared"
+    # Open in both directions, so that neither end waits for the other.
+    mkfifo "$work/owner"
+    exec {owner}<>"$work/owner"
+    for TOUCHSTONE_DEVICE in laptop desktop; do
+        new_device "$TOUCHSTONE_DEVICE" touchid
+        device 'a passcode' passcode set <<<"$passcode"
+    done
+    tell 'A folder lies between them, which Syncthing may copy. It could also be PostgreSQL, or an object store.'
+    side "${bold}laptop$plain${bold:+        }" "${bold}desktop$plain"
+    side 'touchstone sync create shared/' ''
+    TOUCHSTONE_DEVICE=laptop "$touchstone" sync create "$shared" --name laptop <<<"$passcode" >"$work/device.log" 2>&1 ||
+        fail "touchstone sync create: $(<"$work/device.log")"
+    side '' 'touchstone sync join shared/'
+    on desktop 'touchstone sync approve' "$touchstone" sync join "$shared" --name desktop < <(echo "$passcode")
+    joining=${in_background[-1]}
+    side 'touchstone sync approve' ''
+    on laptop . "$touchstone" sync approve <&"$owner"
+    approving=${in_background[-1]}
+    await_in "$work/on.desktop" '^ *[0-9]\{3\} *[0-9]\{3\}$'
+    digits=$(grep '^ *[0-9]\{3\} *[0-9]\{3\}$' "$work/on.desktop" | tr -d ' ')
+    side '' "It shows the digits ${digits:0:3} ${digits:3}."
+    printf '%s\n%s\n' "$digits" "$passcode" >&"$owner"
+    wait "$approving" || fail "touchstone sync approve: $(<"$work/on.laptop")"
+    side "The owner types ${digits:0:3} ${digits:3}." ''
+    wait "$joining" || fail "touchstone sync join: $(<"$work/on.desktop")"
+    on laptop ready "$bridges/touchstone-sync"
+    on desktop ready "$bridges/touchstone-sync"
+    tell 'touchstone-sync now runs on both.' 'An app on the laptop adds a password with kSecAttrSynchronizable.' 'The same app on the desktop reads it.'
+    TOUCHSTONE_DEVICE=laptop "$programs/credentials" save --synchronizable alice mail.example.org <<<'correct horse' >/dev/null
+    side 'SecItemAdd' ''
+    arrives desktop 'alice: correct horse'
+    TOUCHSTONE_DEVICE=desktop "$programs/credentials" save --synchronizable alice mail.example.org <<<'battery staple' >/dev/null
+    side '' 'SecItemUpdate'
+    arrives laptop 'alice: battery staple'
+    tell 'The folder has only sealed records. Nobody who reads it finds the password, or its name.'
+    ! grep -rqE 'horse|staple|alice|mail' "$shared" || fail "the folder between the devices tells something: $shared"
+}
+
 tell_sign_in() {
-    chapter '5  A server, and a site that looks like it'
+    chapter '6  A server, and a site that looks like it'
     local server database=$work/story.sqlite port
     server=$(free_port)
     input 'correct horse battery staple'
@@ -240,6 +313,7 @@ tell_story() {
     tell_fingers
     tell_commit
     tell_passwords
+    tell_two_devices
     [[ ! $has_sign_in ]] || tell_sign_in
     say
     say 'Every program of this story is real, and so is the device. Only its fingers were simulated.'

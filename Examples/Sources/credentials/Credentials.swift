@@ -1,7 +1,7 @@
 import Foundation
 import Security
 
-/// Keeps passwords for servers; each is read only with the owner's finger, face or passcode.
+/// Keeps passwords for servers; each is read only with the owner's finger, face or passcode, if it is not saved otherwise.
 @main
 struct Credentials {
     static func main() {
@@ -16,7 +16,8 @@ struct Credentials {
     }
 
     private static let usage = """
-        usage: credentials save [--unprotected] ACCOUNT SERVER   the password is read from standard input
+        usage: credentials save [--unprotected | --synchronizable] ACCOUNT SERVER
+                                                                 the password is read from standard input
                credentials read [--reuse SECONDS] SERVER
                credentials search                                accounts that need no prompt to be listed
                credentials delete SERVER
@@ -24,10 +25,11 @@ struct Credentials {
 
     private static func run(_ arguments: [String]) throws {
         switch (arguments.first, arguments.dropFirst().map { $0 }) {
-        case ("save", let words) where words.count == 3 && words[0] == "--unprotected":
-            try save(Credential(account: words[1], password: readPassword()), server: words[2], isProtected: false)
+        case ("save", let words) where words.count == 3 && Protection(option: words[0]) != nil:
+            let credential = try Credential(account: words[1], password: readPassword())
+            try save(credential, server: words[2], Protection(option: words[0]) ?? .owner)
         case ("save", let words) where words.count == 2:
-            try save(Credential(account: words[0], password: readPassword()), server: words[1], isProtected: true)
+            try save(Credential(account: words[0], password: readPassword()), server: words[1], .owner)
         case ("read", let words) where words.count == 3 && words[0] == "--reuse":
             guard let seconds = TimeInterval(words[1]) else { throw UsageError() }
             try show(read(server: words[2], reuseDuration: seconds))
@@ -57,6 +59,24 @@ struct Credentials {
 struct Credential {
     var account: String
     var password: String
+}
+
+/// Who may read a credential, and where.
+enum Protection {
+    /// The owner who is present, on this device.
+    case owner
+    /// This app, on this device.
+    case unprotected
+    /// This app, on all of the owner's devices.
+    case synchronizable
+
+    init?(option: String) {
+        switch option {
+        case "--unprotected": self = .unprotected
+        case "--synchronizable": self = .synchronizable
+        default: return nil
+        }
+    }
 }
 
 /// A keychain call that did not succeed, and was said so.

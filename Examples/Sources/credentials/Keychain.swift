@@ -5,11 +5,12 @@ import Security
 
 extension Credentials {
     /// Adds a credential or, where the server has one for this account, replaces its password.
-    static func save(_ credential: Credential, server: String, isProtected: Bool) throws {
+    static func save(_ credential: Credential, server: String, _ protection: Protection) throws {
         let item: [String: Any] = [
             kSecClass as String: kSecClassInternetPassword,
             kSecAttrAccount as String: credential.account,
             kSecAttrServer as String: server,
+            kSecAttrSynchronizable as String: protection == .synchronizable,
         ]
         let context = LAContext()
         context.localizedReason = "change your password for \(server)"
@@ -17,10 +18,10 @@ extension Credentials {
         var attributes = item
         attributes[kSecValueData as String] = Data(credential.password.utf8)
         attributes[kSecUseAuthenticationContext as String] = context
-        if isProtected {
-            attributes[kSecAttrAccessControl as String] = try ownerIsPresent()
-        } else {
-            attributes[kSecAttrAccessible as String] = kSecAttrAccessibleWhenUnlockedThisDeviceOnly
+        switch protection {
+        case .owner: attributes[kSecAttrAccessControl as String] = try ownerIsPresent()
+        case .unprotected: attributes[kSecAttrAccessible as String] = kSecAttrAccessibleWhenUnlockedThisDeviceOnly
+        case .synchronizable: attributes[kSecAttrAccessible as String] = kSecAttrAccessibleWhenUnlocked
         }
 
         let added = SecItemAdd(attributes as CFDictionary, nil)
@@ -44,6 +45,7 @@ extension Credentials {
         let query: [String: Any] = [
             kSecClass as String: kSecClassInternetPassword,
             kSecAttrServer as String: server,
+            kSecAttrSynchronizable as String: kSecAttrSynchronizableAny,
             kSecMatchLimit as String: kSecMatchLimitOne,
             kSecReturnAttributes as String: true,
             kSecReturnData as String: true,
@@ -66,6 +68,7 @@ extension Credentials {
     static func search() throws {
         let query: [String: Any] = [
             kSecClass as String: kSecClassInternetPassword,
+            kSecAttrSynchronizable as String: kSecAttrSynchronizableAny,
             kSecMatchLimit as String: kSecMatchLimitAll,
             kSecReturnAttributes as String: true,
             kSecUseAuthenticationUI as String: kSecUseAuthenticationUISkip,
@@ -87,6 +90,7 @@ extension Credentials {
         let query: [String: Any] = [
             kSecClass as String: kSecClassInternetPassword,
             kSecAttrServer as String: server,
+            kSecAttrSynchronizable as String: kSecAttrSynchronizableAny,
         ]
         try check("SecItemDelete", SecItemDelete(query as CFDictionary))
     }
