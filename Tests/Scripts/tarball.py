@@ -140,8 +140,8 @@ def two_devices_synchronize_by_what_is_installed(unpacked, work):
         for member in (one, two):
             member.set_up("271828")
         store = stack.enter_context(tempfile.TemporaryDirectory())
-        one.run("sync", "create", store, input="271828\n")
-        joining = two.start("touchstone", "sync", "join", store, stdin=subprocess.PIPE)
+        one.run("sync", "create", store, "--name", "one", input="271828\n")
+        joining = two.start("touchstone", "sync", "join", store, "--name", "two", stdin=subprocess.PIPE)
         stack.callback(joining.kill)
         until(joining, "touchstone sync approve")
         approving = one.start("touchstone", "sync", "approve", stdin=subprocess.PIPE)
