@@ -24,7 +24,9 @@ case "read":
     guard status == errSecSuccess, let data = found as? Data else { end(status) }
     print(String(decoding: data, as: UTF8.self))
 case "share":
-    let item = place.merging([kSecAttrSynchronizable as String: true, kSecValueData as String: Data("for both".utf8)]) { $1 }
+    let item = place.merging([kSecAttrSynchronizable as String: true, kSecValueData as String: Data("for both".utf8)]) {
+        $1
+    }
     let status = SecItemAdd(item as CFDictionary, nil)
     if status != errSecSuccess { end(status) }
     print("kept")
