@@ -120,4 +120,4 @@ check: ## The quick checks: rules, words, same texts, interfaces, layers, produc
 	@script/format --check
 
 clean: ## Remove what was built
-	@rm -rf .build .build-* debian/.debhelper debian/libpam-touchstone debian/libtouchstone-dev debian/touchstone debian/touchstone-bridges debian/touchstone-desktop debian/touchstone-simulator */.build Examples/Chores/.build
+	@rm -rf .build .build-* debian/.debhelper debian/libpam-touchstone debian/libtouchstone-dev debian/touchstone debian/touchstone-bridges debian/touchstone-desktop debian/touchstone-simulator debian/touchstone-sync */.build Examples/Chores/.build

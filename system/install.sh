@@ -178,8 +178,10 @@ install_files() {
     say "Touchstone $version is in $prefix."
     case :$PATH: in *":$prefix/bin:"*) ;; *) say "Put $prefix/bin into PATH." ;; esac
     say "Next: touchstone setup"
-    lacking=$(missing "$target/bin/touchstone-agent")
-    [ -z "$lacking" ] || say "touchstone-agent, the window of prompts, does not start without: $lacking(README.md says which packages have them)"
+    for program in "touchstone-agent, the window of prompts," "touchstone-sync, for synchronizing,"; do
+        lacking=$(missing "$target/bin/${program%%,*}")
+        [ -z "$lacking" ] || say "$program does not start without: $lacking(README.md says which packages have them)"
+    done
 }
 
 mode() {

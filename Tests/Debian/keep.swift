@@ -23,6 +23,19 @@ case "read":
     let status = SecItemCopyMatching(place.merging([kSecReturnData as String: true]) { $1 } as CFDictionary, &found)
     guard status == errSecSuccess, let data = found as? Data else { end(status) }
     print(String(decoding: data, as: UTF8.self))
+case "share":
+    let item = place.merging([kSecAttrSynchronizable as String: true, kSecValueData as String: Data("for both".utf8)]) {
+        $1
+    }
+    let status = SecItemAdd(item as CFDictionary, nil)
+    if status != errSecSuccess { end(status) }
+    print("kept")
+case "shared":
+    var found: CFTypeRef?
+    let query = place.merging([kSecAttrSynchronizable as String: true, kSecReturnData as String: true]) { $1 }
+    let status = SecItemCopyMatching(query as CFDictionary, &found)
+    guard status == errSecSuccess, let data = found as? Data else { end(status) }
+    print(String(decoding: data, as: UTF8.self))
 case "device":
     let context = LAContext()
     var error: NSError?

@@ -74,7 +74,7 @@ def everyProgramSaysItsVersion():
     """One version, also in the packages that cannot import it from the root's."""
     expected = re.search(r'current = "(.*)"', (REPOSITORY / "Sources/TouchstoneCore/TouchstoneVersion.swift").read_text()).group(1)
     helpers = ("git-credential-touchstone", "touchstone-security")
-    own = ("touchstone", "touchstoned", "touchstone-enclave", "touchstone-peers", "touchstone-pam-verify")
+    own = ("touchstone", "touchstoned", "touchstone-enclave", "touchstone-peers", "touchstone-pam-verify", "touchstone-sync")
     for program in (
             *(PROGRAMS / name for name in own), DESKTOP / "touchstone-agent",
             SIGNIN / "touchstone-login", SIGNIN / "touchstone-signin", SIMULATOR, *(BRIDGES / name for name in (*OF_BRIDGES, *helpers))):

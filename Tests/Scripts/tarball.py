@@ -12,7 +12,7 @@ import subprocess
 import tarfile
 import tempfile
 
-from device import LONGEST_WAIT, PROGRAMS, REPOSITORY, check, equal
+from device import LONGEST_WAIT, PROGRAMS, REPOSITORY, Device, call, check, equal, wait_for
 
 BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES_BIN", REPOSITORY / ".build/debug"))
 RECORD = "share/touchstone/installed"
@@ -58,7 +58,7 @@ class Unpacked:
 def make(work):
     """The tarball of the debug builds that are there; its checksum is right."""
     found = subprocess.run(
-        [REPOSITORY / "script/dist", work, f"touchstone={PROGRAMS}", f"bridges={BRIDGES}"], env=ENVIRONMENT, capture_output=True,
+        [REPOSITORY / "script/dist", work, f"touchstone={PROGRAMS}", f"bridges={BRIDGES}", f"sync={PROGRAMS}"], env=ENVIRONMENT, capture_output=True,
         text=True, stdin=subprocess.DEVNULL)
     equal(found.returncode, 0, f"script/dist: {found.stdout}{found.stderr}")
     (tarball,) = work.glob("*.tar.xz")
@@ -111,6 +111,55 @@ def what_is_installed_works_and_goes_again(unpacked, work):
     unpacked.install("--uninstall", "--prefix", prefix)
     equal(snapshot(prefix), before, "what is left")
     check("nothing of this installer's" in unpacked.install("--uninstall", "--prefix", prefix, status=1), "what a second --uninstall says")
+
+
+class Member(Device):
+    """A device of the programs that were installed, which synchronizes."""
+
+    def __init__(self, name, programs):
+        super().__init__(name)
+        self.programs = programs
+        self.environment["LD_LIBRARY_PATH"] = ENVIRONMENT["LD_LIBRARY_PATH"]
+
+    def start(self, program, *arguments, **streams):
+        return subprocess.Popen([self.programs / program, *arguments], env=self.environment, stdout=subprocess.PIPE, text=True, **streams)
+
+
+def until(process, words):
+    for line in process.stdout:
+        if words in line:
+            return
+    raise AssertionError(f"it ended before '{words}'")
+
+
+def two_devices_synchronize_by_what_is_installed(unpacked, work):
+    prefix = work / "synchronized"
+    unpacked.install("--prefix", prefix)
+    with contextlib.ExitStack() as stack:
+        one, two = (stack.enter_context(Member(name, prefix / "bin")) for name in ("one", "two"))
+        for member in (one, two):
+            member.set_up("271828")
+        store = stack.enter_context(tempfile.TemporaryDirectory())
+        one.run("sync", "create", store, "--name", "one", input="271828\n")
+        joining = two.start("touchstone", "sync", "join", store, "--name", "two", stdin=subprocess.PIPE)
+        stack.callback(joining.kill)
+        until(joining, "touchstone sync approve")
+        approving = one.start("touchstone", "sync", "approve", stdin=subprocess.PIPE)
+        stack.callback(approving.kill)
+        until(joining, "Type these digits there:")
+        approving.communicate(f"{joining.stdout.readline().strip()}\n271828\n", timeout=LONGEST_WAIT)
+        said, _ = joining.communicate("271828\n", timeout=LONGEST_WAIT)
+        equal((approving.returncode, joining.returncode), (0, 0), f"approve and join: {said}")
+        for member in (one, two):
+            carrying = member.start("touchstone-sync", stdin=subprocess.DEVNULL)
+            stack.callback(carrying.wait, LONGEST_WAIT)
+            stack.callback(carrying.terminate)
+            until(carrying, "ready: ")
+        place = {"class": {"string": "genp"}, "svce": {"string": "tarball"}, "acct": {"string": "ada"}, "sync": {"boolean": True}}
+        equal(call(one.connect(), "Keychain.Add", attributes=place | {"v_Data": {"data": "YQ=="}})[0], None, "an item")
+        # This program has the same path for both, and with it the same group.
+        query = place | {"r_Data": {"boolean": True}}
+        wait_for(lambda: call(two.connect(), "Keychain.CopyMatching", query=query)[1].get("items", [{}])[0].get("data") == "YQ==", "the item")
 
 
 def an_upgrade_takes_away_what_is_no_longer_there(unpacked, work):
@@ -201,7 +250,7 @@ def main():
         (pathlib.Path(library) / DEBUG_LIBRARY).symlink_to(TOOLCHAIN / DEBUG_LIBRARY)
         ENVIRONMENT["LD_LIBRARY_PATH"] = library
         for test in (
-                what_is_installed_works_and_goes_again, an_upgrade_takes_away_what_is_no_longer_there, it_refuses_what_it_should,
+                what_is_installed_works_and_goes_again, two_devices_synchronize_by_what_is_installed, an_upgrade_takes_away_what_is_no_longer_there, it_refuses_what_it_should,
                 the_service_of_the_system_comes_with_usr_alone, the_bill_names_what_is_inside):
             place = pathlib.Path(folders.enter_context(tempfile.TemporaryDirectory()))
             unpacked = Unpacked(tarball, pathlib.Path(folders.enter_context(tempfile.TemporaryDirectory())))

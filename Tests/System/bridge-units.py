@@ -9,12 +9,13 @@ import subprocess
 import sys
 import threading
 
-from container import MEMORY, OWNER, OWNER_ID, REFUSED, STRANGER, SYSTEM, Container
-from device import REPOSITORY, check, equal, main, wait_for
+from container import MEMORY, OWNER, OWNER_ID, PLACES, REFUSED, STRANGER, SYSTEM, Container
+from device import LONGEST_WAIT, REPOSITORY, check, equal, main, wait_for
 
 BRIDGES = pathlib.Path(os.environ.get("TOUCHSTONE_BRIDGES", REPOSITORY / ".build/debug")).resolve()
 PROGRAMS = (
-    "touchstone-credentials", "git-credential-touchstone", "docker-credential-touchstone", "touchstone-ssh-agent", "touchstone-ssh", "touchstone-pkcs11")
+    "touchstone-credentials", "git-credential-touchstone", "docker-credential-touchstone", "touchstone-ssh-agent", "touchstone-ssh", "touchstone-pkcs11",
+    "touchstone-sync")
 RESIDENT = {"touchstone-credentials": "credentials.sock", "touchstone-ssh-agent": "ssh-agent.sock", "touchstone-pkcs11": "pkcs11.sock"}
 PASSCODE = "a-passcode-of-the-bridges"
 PLACE = "protocol=https\nhost=git.example\n"
@@ -225,8 +226,35 @@ def another_program_is_not_served(container):
     equal(container.python(f'say(number(lambda: connect("{RUNTIME}/credentials.sock")))', user=STRANGER), "EACCES", "another user")
 
 
+@contextlib.contextmanager
+def synchronizing(container):
+    """The owner's touchstone-sync, and what it says."""
+    process = subprocess.Popen(
+        container.command("touchstone-sync", user=OWNER), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        yield process.stdout
+    finally:
+        container.run("pkill", "-u", OWNER, "-x", "touchstone-sync", status=None)
+        process.wait(LONGEST_WAIT)
+
+
+def synchronizing_is_on_the_packages_list(container):
+    """SY-32: its touchstone-sync has the owner's interface, as the command has. The twin: without its line it is told so."""
+    container.run("install", "-d", "-o", OWNER, "-m", "700", "/home/store")
+    said = container.touchstone("sync", "create", "/home/store", input=f"{PASSCODE}\n").stdout
+    check("TOUCHSTONE_DEVICE=system touchstone-sync &" in said, said)
+    with synchronizing(container) as said:
+        equal(said.readline(), "ready: device system, store /home/store\n", "touchstone-sync")
+        check('"isRunning" : true' in container.touchstone("sync", "status", "--json").stdout, "sync status")
+    listed = f"{PLACES['owner-programs.d']}/touchstone-sync.conf"
+    container.run("mv", listed, "/root")
+    with synchronizing(container) as said:
+        check("root has not listed touchstone-sync" in (line := said.readline()), line)
+    container.run("mv", "/root/touchstone-sync.conf", listed)
+
+
 TESTS = (
-    enabling_needs_root_once, they_are_known_by_their_units, nobody_looks_into_them, nobody_looks_into_them_while_they_start,
+    enabling_needs_root_once, they_are_known_by_their_units, synchronizing_is_on_the_packages_list, nobody_looks_into_them, nobody_looks_into_them_while_they_start,
     another_program_is_not_served, removing_the_device_disables_them)
 
 
