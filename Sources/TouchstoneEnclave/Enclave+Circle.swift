@@ -11,6 +11,8 @@ package enum CircleChange: Sendable {
     case approve(JoinApplication, JoinChallenge, number: Data)
     case join(links: [Data], digest: String)
     case remove(MemberID, name: String, lastCounter: UInt64)
+    case addRecoveryKey(MemberIdentity, name: String)
+    case recover(RecoveredCircle)
 
     var purpose: SealedPasscode.Purpose {
         switch self {
@@ -19,6 +21,8 @@ package enum CircleChange: Sendable {
             .approveDevice(digest: JoinDigits.digest(application, challenge, number: number))
         case .join(_, let digest): .joinCircle(digest: digest)
         case .remove(let member, let name, _): .removeDevice(member: member.description, name: name)
+        case .addRecoveryKey(_, let name): .addRecoveryKey(name: name)
+        case .recover(let circle): circle.purpose
         }
     }
 
@@ -29,6 +33,16 @@ package enum CircleChange: Sendable {
         case .approve: "approve"
         case .join: "join"
         case .remove: "remove"
+        case .addRecoveryKey: "recovery key"
+        case .recover: "recover"
+        }
+    }
+
+    /// What is sealed with the passcode: a recovery key's secret, or nothing.
+    fileprivate var secrets: Int {
+        switch self {
+        case .addRecoveryKey, .recover: 1
+        default: 0
         }
     }
 }
@@ -45,7 +59,7 @@ extension Enclave {
         case noCircle, inCircle, invalidName, invalidApplication, invalidChallenge, invalidReveal, invalidLink
         case noApplication, noChallenge, nameTaken, otherChallenge, noMember, removed, full, tooOften, forked,
             passcodeNotSet,
-            locked
+            locked, wrongRecoveryKey, removedRecoveryKey
     }
 
     /// What may be known of the circle.
@@ -97,7 +111,7 @@ extension Enclave {
         return access
     }
 
-    private mutating func enter(_ keys: CircleKeys, _ chain: CircleChain) throws(CircleRefused) {
+    mutating func enter(_ keys: CircleKeys, _ chain: CircleChain) throws(CircleRefused) {
         var plain = keys.rawRepresentation
         defer { plain.resetBytes(in: 0..<plain.count) }
         guard let classKey = self.keys[Self.keysClass],
@@ -117,7 +131,7 @@ extension Enclave {
         openChallenge = nil
     }
 
-    private func checkCanChangeCircle() throws(CircleRefused) {
+    func checkCanChangeCircle() throws(CircleRefused) {
         guard isPasscodeSet else { throw .init(.passcodeNotSet) }
         guard !isLocked else { throw .init(.locked) }
     }
@@ -166,7 +180,7 @@ extension Enclave {
         _ change: CircleChange, _ sealed: SealedPasscode, connection: Int = 0, now: Double
     ) throws(Refused) -> PasscodeJob {
         let opened = try openSetting(sealed, for: change.purpose, connection: connection)
-        let secret = try Self.passcodes(in: opened, count: 1)[0]
+        let secret = try Self.passcodes(in: opened, count: 1 + change.secrets)[0]
         return PasscodeJob(purpose: .circle(change), current: try begin(secret, now: now))
     }
 
@@ -205,7 +219,7 @@ extension Enclave {
             }
             let link = try access.chain.adding(
                 application.identity, named: application.name, by: access.me, keys: epochs, sign: access.keys.sign)
-            state.circle?.proposed = link.bytes
+            try propose(link, access)
             openChallenge = nil
         case .join(let links, let digest):
             guard case .join(_, digest) = try checkJoining(links), let applicant else {
@@ -213,7 +227,16 @@ extension Enclave {
             }
             try enter(applicant.keys, joined(links, applicant))
         case .remove(let member, _, let lastCounter): try remove(member, lastCounter)
+        case .addRecoveryKey(let identity, let name): try addRecoveryKey(identity, named: name)
+        case .recover(let circle): try recover(circle)
         }
+    }
+
+    /// - Throws: `ChainError` for a link that nobody would take: in the store it would be in the way of all that follow.
+    mutating func propose(_ link: CircleLink, _ access: CircleAccess) throws {
+        var chain = access.chain
+        try chain.accept([link.bytes])
+        state.circle?.proposed = link.bytes
     }
 
     private mutating func remove(_ member: MemberID, _ lastCounter: UInt64) throws {
@@ -227,11 +250,11 @@ extension Enclave {
             let link = try access.chain.removing(
                 member, lastCounter: lastCounter, by: access.me, keys: epochs, random: random.bytes(count:),
                 sign: access.keys.sign)
-            state.circle?.proposed = link.bytes
-            return
+            return try propose(link, access)
         }
         let isLeaving = state.circle?.proposed.flatMap { try? CircleLink($0) }?.isLeaving(member) ?? false
-        guard access.chain.members.count > 1, !isLeaving else { return leaveCircle() }
+        // A recovery key begins no epoch: what this device wrote counts on, so that the key brings it back.
+        guard access.chain.hasDevices(but: member), !isLeaving else { return leaveCircle() }
         let link = try access.chain.leaving(member, lastCounter: lastCounter, sign: access.keys.sign)
         state.circle?.proposed = link.bytes
     }

@@ -233,12 +233,14 @@ enum CircleTables {
 
     /// Begins with a circle: everything that synchronizes is a change.
     static func begin(
-        member: MemberID, circle: Data, first: UInt64, tags: [(itemClass: ItemClass, tag: Data)], _ database: Database
+        member: MemberID, circle: Data, first: UInt64, contact: UInt64?, tags: [(itemClass: ItemClass, tag: Data)],
+        _ database: Database
     ) throws {
         try clear(database)
         try database.execute(
-            sql: "INSERT INTO circle_state (id, member, circle, first, counter, clock) VALUES (1, ?, ?, ?, ?, 0)",
-            arguments: [member.bytes, circle, signed(first), signed(first)])
+            sql:
+                "INSERT INTO circle_state (id, member, circle, first, counter, clock, contact) VALUES (1, ?, ?, ?, ?, 0, ?)",
+            arguments: [member.bytes, circle, signed(first), signed(first), contact.map { signed($0) }])
         for (itemClass, tag) in tags {
             try database.execute(
                 sql: "INSERT INTO circle_tag (class, tag) VALUES (?, ?)", arguments: [itemClass.rawValue, tag])

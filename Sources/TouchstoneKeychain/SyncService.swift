@@ -158,6 +158,20 @@ package final class SyncService: Sendable {
                             passcode: request.passcode, caller: $0))
                 }
             },
+            .deferred(SyncInterface.AddRecoveryKey.self) { [self] request, call, _ in
+                redeem(call) {
+                    try enclave.call(
+                        EnclaveInterface.AddRecoveryKey.self,
+                        .init(name: request.name, passcode: request.passcode, caller: $0))
+                }
+            },
+            .deferred(SyncInterface.Recover.self) { [self] request, call, _ in
+                redeem(call) {
+                    try enclave.call(
+                        EnclaveInterface.RecoverCircle.self,
+                        .init(links: request.links, name: request.name, passcode: request.passcode, caller: $0))
+                }
+            },
         ]
     }
 

@@ -440,7 +440,7 @@ package enum SyncInterface {
         }
     }
 
-    /// A nonce (bytes, base64) for one Found, Approve, Join or Remove, used or not.
+    /// A nonce (bytes, base64) for one Found, Approve, Join, Remove, AddRecoveryKey or Recover, used or not.
     ///
     /// Errors: NotOwner.
     package enum GetNonce: VarlinkMethod {
@@ -758,10 +758,90 @@ package enum SyncInterface {
         package typealias Reply = Empty
     }
 
+    /// Adds a recovery key: a member without a device, which brings everything back if all devices are lost (SY-14).
+    ///
+    /// The command makes its secret, 16 random bytes, and shows the owner the words for it. passcode has two entries,
+    /// the passcode and the secret, sealed for "add recovery key NAME". ListLinks lists the new link, which counts once
+    /// AddLinks brought it back from the store.
+    ///
+    /// Errors: NotOwner; NoCircle; PasscodeRejected; Refused: invalidName, nameTaken, full, wrongRecoveryKey (draw
+    /// another secret), passcodeNotSet, locked, busy, staleNonce, unreadablePasscode.
+    package enum AddRecoveryKey: VarlinkMethod {
+        package static let name = "io.touchstone.Sync.AddRecoveryKey"
+        package struct Parameters: MessageCodable {
+            package var name: String
+            package var passcode: SealedPasscode
+
+            package init(name: String, passcode: SealedPasscode) {
+                self.name = name
+                self.passcode = passcode
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.name = try json.value("name")
+                self.passcode = try json.value("passcode")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(name, for: "name")
+                try json.write(passcode, for: "passcode")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = Empty
+    }
+
+    /// Comes into a circle by a recovery key, on a device that is in none. links (bytes, base64): its whole chain.
+    /// name: what other devices will call this one. passcode has two entries, the passcode of this device and the key's
+    /// secret, sealed for "recover circle HEAD NAME": HEAD is the hash of the last link, 64 hexadecimal digits.
+    ///
+    /// ListLinks lists the chain and the link that adds this device. It is a member once AddLinks brought that back
+    /// from the store, and GetStatus names no circle before. If another link has its place, the device is in no circle
+    /// again.
+    ///
+    /// Errors: NotOwner; PasscodeRejected; Refused: inCircle; wrongRecoveryKey: the circle has no such recovery key;
+    /// removedRecoveryKey: it was removed; invalidName, nameTaken, full, invalidLink, passcodeNotSet, locked, busy,
+    /// staleNonce, unreadablePasscode.
+    package enum Recover: VarlinkMethod {
+        package static let name = "io.touchstone.Sync.Recover"
+        package struct Parameters: MessageCodable {
+            /// base64
+            package var links: [Data]
+            package var name: String
+            package var passcode: SealedPasscode
+
+            package init(links: [Data], name: String, passcode: SealedPasscode) {
+                self.links = links
+                self.name = name
+                self.passcode = passcode
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.links = try json.value("links")
+                self.name = try json.value("name")
+                self.passcode = try json.value("passcode")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(links, for: "links")
+                try json.write(name, for: "name")
+                try json.write(passcode, for: "passcode")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = Empty
+    }
+
     package enum Reason: String, CaseIterable, MessageCodable {
         case inCircle, invalidName, invalidApplication, invalidChallenge, invalidReveal, invalidLink
         case noApplication, noChallenge, nameTaken, otherChallenge, noMember, removed, full, tooOften, forked
-        case passcodeNotSet, locked, busy, staleNonce, unreadablePasscode
+        case passcodeNotSet, locked, busy, staleNonce, unreadablePasscode, wrongRecoveryKey, removedRecoveryKey
     }
 
     /// The caller is another user.
