@@ -48,6 +48,10 @@ package struct SealedPasscode: Hashable, Sendable {
         /// To come back into the circle whose chain ends with this hash (64 hexadecimal digits), under this name; the recovery key's secret
         /// follows the passcode.
         case recoverCircle(head: String, name: String)
+        /// To see which versions of items other devices replaced.
+        case showHistory
+        /// To have the replaced version of this number back.
+        case restoreVersion(number: Int64)
     }
 
     /// What is authenticated with the ciphertext.
@@ -70,6 +74,8 @@ package struct SealedPasscode: Hashable, Sendable {
             case .removeDevice(let member, let name): "remove device \(member) \(name)"
             case .addRecoveryKey(let name): "add recovery key \(name)"
             case .recoverCircle(let head, let name): "recover circle \(head) \(name)"
+            case .showHistory: "show history"
+            case .restoreVersion(let number): "restore version \(number)"
             }
         return nonce + Data(words.utf8)
     }

@@ -5,7 +5,7 @@ package import TouchstoneCore
 import TouchstoneLog
 import TouchstoneMemory
 
-/// What the owner's passcode is asked for: one change of a circle, and no other (DEC-461).
+/// What the owner's passcode is asked for: one change of a circle, or one look into its history, and no other (DEC-461).
 package enum CircleChange: Sendable {
     case found(name: String)
     case approve(JoinApplication, JoinChallenge, number: Data)
@@ -13,6 +13,8 @@ package enum CircleChange: Sendable {
     case remove(MemberID, name: String, lastCounter: UInt64)
     case addRecoveryKey(MemberIdentity, name: String)
     case recover(RecoveredCircle)
+    /// nil: which versions there are.
+    case history(restoring: Int64?)
 
     var purpose: SealedPasscode.Purpose {
         switch self {
@@ -23,6 +25,7 @@ package enum CircleChange: Sendable {
         case .remove(let member, let name, _): .removeDevice(member: member.description, name: name)
         case .addRecoveryKey(_, let name): .addRecoveryKey(name: name)
         case .recover(let circle): circle.purpose
+        case .history(let number): number.map { .restoreVersion(number: $0) } ?? .showHistory
         }
     }
 
@@ -35,6 +38,7 @@ package enum CircleChange: Sendable {
         case .remove: "remove"
         case .addRecoveryKey: "recovery key"
         case .recover: "recover"
+        case .history(let number): number == nil ? "history" : "restore"
         }
     }
 
@@ -175,6 +179,13 @@ extension Enclave {
         return .remove(member, name: name, lastCounter: lastCounter)
     }
 
+    /// The same for a look at replaced versions, or to have one of them back (SY-20).
+    package func checkHistory(restoring number: Int64?) throws(CircleRefused) -> CircleChange {
+        try checkCanChangeCircle()
+        guard state.circle != nil else { throw .init(.noCircle) }
+        return .history(restoring: number)
+    }
+
     /// Takes the passcode that was sealed for exactly this change (DEC-461).
     package mutating func authorize(
         _ change: CircleChange, _ sealed: SealedPasscode, connection: Int = 0, now: Double
@@ -229,6 +240,7 @@ extension Enclave {
         case .remove(let member, _, let lastCounter): try remove(member, lastCounter)
         case .addRecoveryKey(let identity, let name): try addRecoveryKey(identity, named: name)
         case .recover(let circle): try recover(circle)
+        case .history: _ = try checkHistory(restoring: nil)
         }
     }
 

@@ -37,6 +37,9 @@ extension EnclaveService {
                     request.links, named: request.name, request.passcode,
                     connection: Enclave.Caller(request.caller).connection)
             },
+            change(EnclaveInterface.AuthorizeHistory.self, { ($0.passcode, $0.caller) }) { enclave, request in
+                try enclave.checkHistory(restoring: request.number)
+            },
             method(EnclaveInterface.AddLinks.self) { request in
                 .init(count: try host.change { enclave, _ in (try enclave.addLinks(request.links), []) })
             },

@@ -329,6 +329,44 @@ enum CircleTables {
                 """, arguments: [name.bytes, name.bytes])
     }
 
+    struct Replaced {
+        var number: Int64
+        var at: Double
+        var name: RecordName
+        var bytes: Data
+    }
+
+    private static let replacedColumns = "SELECT number, at, name, bytes FROM circle_replaced WHERE at >= ?"
+
+    private static func replaced(_ row: Row) -> Replaced? {
+        guard let number = Int64.fromDatabaseValue(row["number"]), let at = Double.fromDatabaseValue(row["at"]),
+            let name = Data.fromDatabaseValue(row["name"]), let bytes = Data.fromDatabaseValue(row["bytes"])
+        else { return nil }
+        return Replaced(number: number, at: at, name: RecordName(bytes: name), bytes: bytes)
+    }
+
+    /// Those that are kept at `time`, the newest first, before a number; nil: from the newest.
+    static func replaced(
+        before number: Int64?, at time: Double, count: Int, longest: Int, _ database: Database
+    ) throws -> [Replaced] {
+        let rows = try Row.fetchCursor(
+            database, sql: "\(replacedColumns) AND number < ? ORDER BY number DESC LIMIT ?",
+            arguments: [time - replacedSeconds, number ?? .max, count])
+        var (found, bytes): ([Replaced], Int) = ([], 0)
+        while bytes <= longest, let row = try rows.next() {
+            guard let one = replaced(row) else { continue }
+            found.append(one)
+            bytes += one.bytes.count
+        }
+        return found
+    }
+
+    static func replaced(numbered number: Int64, at time: Double, _ database: Database) throws -> Replaced? {
+        try Row.fetchOne(
+            database, sql: "\(replacedColumns) AND number = ?", arguments: [time - replacedSeconds, number]
+        ).flatMap(replaced)
+    }
+
     /// Thirty days.
     private static let replacedSeconds = 30.0 * 86400
 

@@ -373,6 +373,63 @@ def killed_at_random_times_it_loses_nothing(laptop, desktop):
                 raise AssertionError(f"SYNC_SEED={seed}: {error}\n{member.items()}\n{expected}\n{member.sync_log}") from error
 
 
+@with_members("laptop", "desktop")
+def what_another_device_replaced_can_be_had_back(laptop, desktop):
+    """SY-20: after the passcode, on the device that had it; and then it is the newest on both."""
+    with directory() as store:
+        laptop.found(store)
+        laptop.start()
+        desktop.join(store, laptop)
+        desktop.start()
+        for account in ("changed", "deleted"):
+            laptop.add(account, "first")
+            appears(desktop, account, "first")
+
+        def history(member, *words, passcode=PASSCODE, status=0):
+            return member.run("sync", "history", *words, input=f"{passcode}\n", status=status).stdout
+
+        check("No other device" in history(laptop), "nothing yet")
+        # Both change it while they hear nothing of each other.
+        desktop.stop()
+        laptop.update("changed", "of the laptop")
+        laptop.stop()
+        desktop.update("changed", "of the desktop")
+        desktop.delete("deleted")
+        laptop.start()
+        desktop.start()
+        appears(laptop, "changed", "of the desktop")
+        wait_for(lambda: "deleted" not in laptop.items(), "the deletion")
+        text = history(laptop)
+        check("of the laptop" not in text and "first" not in text, "no password is shown")
+        listed = {one["account"]: one for one in json.loads(history(laptop, "--json"))}
+        equal(sorted(listed), ["changed", "deleted"], text)
+        equal({(one["place"], one["writerName"], one["itemClass"]) for one in listed.values()}, {("sync test", "laptop", "genp")}, "which")
+        check(all(str(one["number"]) in text and one["account"] in text for one in listed.values()), text)
+        check(abs(listed["changed"]["replacedAt"] + 978307200 - time.time()) < 3600 * 2, "when")
+        # The desktop never had what lost.
+        equal(json.loads(history(desktop, "--json")), [], "the desktop's")
+        number = str(listed["changed"]["number"])
+        history(laptop, passcode="999999", status=6)
+        history(laptop, "--restore", number, passcode="999999", status=6)
+        history(laptop, "--restore", "12345", status=1)
+        laptop.run("device", "lock")
+        history(laptop, status=5)
+        history(laptop, "--restore", number, status=5)
+        laptop.run("device", "unlock", input=f"{PASSCODE}\n")
+        equal(laptop.items().get("changed"), "of the desktop", "until it is asked for")
+        check("newest one again" in history(laptop, "--restore", number), "restored")
+        equal(laptop.items().get("changed"), "of the laptop", "at once")
+        appears(desktop, "changed", "of the laptop")
+        equal([one["writerName"] for one in json.loads(history(desktop, "--json"))], ["desktop"], "the desktop's, now")
+        history(laptop, "--restore", str(listed["deleted"]["number"]))
+        appears(desktop, "deleted", "first")
+        # And what that replaced, in turn.
+        newest = json.loads(history(laptop, "--json"))[0]
+        equal((newest["account"], newest["writerName"]), ("changed", "desktop"), "the newest")
+        history(laptop, "--restore", str(newest["number"]))
+        appears(desktop, "changed", "of the desktop")
+
+
 def words_of(secret):
     """A recovery key's secret of 16 bytes as words, after docs/decisions/DEC-550.md."""
     swift = (REPOSITORY / "Sources/touchstone/Sync/RecoveryWords+List.swift").read_text()
@@ -458,4 +515,4 @@ def a_recovery_key_brings_everything_back(laptop, desktop, fresh):
 main(
     devices_join_synchronize_and_are_removed, wrong_digits_let_nobody_in, credentials_are_in_no_file_and_wrong_ones_are_named,
     postgresql_brings_an_item_at_once_and_comes_back, an_object_store_does_it_too, killed_at_random_times_it_loses_nothing,
-    a_recovery_key_brings_everything_back)
+    a_recovery_key_brings_everything_back, what_another_device_replaced_can_be_had_back)

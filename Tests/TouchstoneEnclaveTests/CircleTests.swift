@@ -264,7 +264,8 @@ private struct Member {
         guard case .item = try one.opened(two.record()) else { return #expect(Bool(false), "and back") }
     }
 
-    @Test("SY-14: the wrong words, removed ones, another circle's and an altered chain let nobody in") func notRecovered()
+    @Test("SY-14: the wrong words, removed ones, another circle's and an altered chain let nobody in")
+    func notRecovered()
         throws
     {
         var (one, two, three) = (try Member(), try Member(), try Member())
@@ -287,7 +288,8 @@ private struct Member {
             Self.secret, for: RecoveredCircle.purpose(CircleChain(links), "new"), nonce: two.enclave.freshNonce())
         #expect(throws: Enclave.Refused.self) { try two.enclave.checkRecovering([links[0]], named: "new", sealed) }
         #expect(throws: Enclave.Refused.self) { try two.enclave.checkRecovering(links, named: "evil", sealed) }
-        let paper = try #require(CircleChain(links).members.values.first(where: \.isRecoveryKey)).identity.id
+        let members = try CircleChain(links).members.values
+        let paper = try #require(members.first(where: \.isRecoveryKey)).identity.id
         #expect(try one.agree(to: one.enclave.checkRemoving(paper, named: "paper", lastCounter: 0)))
         let removed = try one.takeProposed()
         refused(.removedRecoveryKey) { try two.recover(removed, Self.secret) }
@@ -328,7 +330,8 @@ private struct Member {
         #expect(try CircleChain(#require(two.facts).links).members.count == 4)
     }
 
-    @Test("SY-14: the last device leaves at once, so that what it wrote still counts") func recoveryAfterLeaving() throws
+    @Test("SY-14: the last device leaves at once, so that what it wrote still counts") func recoveryAfterLeaving()
+        throws
     {
         var (one, two) = (try Member(), try Member())
         try one.found()
@@ -341,7 +344,8 @@ private struct Member {
         guard case .item = try two.opened(record) else { return #expect(Bool(false), "not opened") }
     }
 
-    @Test("SY-14: a device that left knew the key: the device that comes back begins an epoch") func recoveryEpoch() throws
+    @Test("SY-14: a device that left knew the key: the device that comes back begins an epoch") func recoveryEpoch()
+        throws
     {
         var (one, two, three) = (try Member(), try Member(), try Member())
         try one.found()
@@ -354,6 +358,23 @@ private struct Member {
         _ = try three.takeProposed()
         #expect(try CircleChain(three.takeProposed()).epoch == 1)
         guard case .item = try three.opened(one.record()) else { return #expect(Bool(false), "not opened") }
+    }
+
+    @Test("SY-20: replaced versions are shown, and one is given back, for the passcode that was sealed for that") func history()
+        throws
+    {
+        var device = try Member()
+        refused(.noCircle) { try device.enclave.checkHistory(restoring: nil) }
+        try device.found()
+        for number in [nil, 7] as [Int64?] {
+            let change = try device.enclave.checkHistory(restoring: number)
+            #expect(throws: Enclave.Refused.self) { try device.agree(to: change, for: .unlock) }
+            #expect(throws: Enclave.Refused.self) { try device.agree(to: change, for: .restoreVersion(number: 8)) }
+            #expect(try !device.agree(to: change, passcode: "9999"))
+            #expect(try device.agree(to: change))
+        }
+        _ = device.enclave.lock(now: 0)
+        refused(.locked) { try device.enclave.checkHistory(restoring: 7) }
     }
 
     @Test("SY-1, SY-13: nothing of this device only, and nothing that asks for the owner, is sealed") func excluded()

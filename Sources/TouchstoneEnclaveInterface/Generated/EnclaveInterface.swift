@@ -2927,6 +2927,44 @@ package enum EnclaveInterface {
         package typealias Reply = EnclaveInterface.ChangePasscode.Reply
     }
 
+    /// Looks at the passcode for a look at replaced versions, or, with a number, to have that one back (SY-20).
+    ///
+    /// Answers what ChangePasscode answers.
+    ///
+    /// Errors: those of FoundCircle.
+    package enum AuthorizeHistory: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.AuthorizeHistory"
+        package struct Parameters: MessageCodable {
+            /// 64 bits.
+            package var number: Int64?
+            package var passcode: SealedPasscode
+            package var caller: EnclaveInterface.Caller?
+
+            package init(number: Int64? = nil, passcode: SealedPasscode, caller: EnclaveInterface.Caller? = nil) {
+                self.number = number
+                self.passcode = passcode
+                self.caller = caller
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.number = try json.valueIfPresent("number")
+                self.passcode = try json.value("passcode")
+                self.caller = try json.valueIfPresent("caller")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(number, for: "number")
+                try json.write(passcode, for: "passcode")
+                try json.write(caller, for: "caller")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = EnclaveInterface.ChangePasscode.Reply
+    }
+
     /// Extends the chain by links (bytes, base64).
     ///
     /// A proposed link whose place is taken is dropped. A device that the chain removes has no circle afterwards.

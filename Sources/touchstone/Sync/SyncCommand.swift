@@ -20,6 +20,6 @@ struct SyncCommand: ParsableCommand {
         subcommands: [
             SyncCreateCommand.self, SyncJoinCommand.self, SyncApproveCommand.self, SyncStatusCommand.self,
             SyncMembersCommand.self, SyncRemoveCommand.self, SyncLeaveCommand.self,
-            SyncRecoveryKeyCommand.self, SyncRecoverCommand.self,
+            SyncRecoveryKeyCommand.self, SyncRecoverCommand.self, SyncHistoryCommand.self,
         ])
 }
