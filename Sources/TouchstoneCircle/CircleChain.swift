@@ -113,18 +113,23 @@ package struct CircleChain: Sendable {
         guard link.previous == head else { throw .forked }
         guard let signer = members[link.signer] else { throw .notMember }
         guard link.isSigned(by: signer.identity) else { throw .badSignature }
+        switch link.change {
         // An epoch without a reason would only make the chain longer.
-        if case .epoch = link.change {
-            guard needsEpoch else { throw .wrongEpoch }
-        } else {
-            guard !needsEpoch else { throw .wrongEpoch }
+        case .epoch: guard needsEpoch, !signer.isRecoveryKey else { throw .wrongEpoch }
+        // Nobody else may be left to begin one: the device that is added does so.
+        case .add(_, _, isRecoveryKey: false, _) where signer.isRecoveryKey: break
+        default: guard !needsEpoch else { throw .wrongEpoch }
+        }
+        // It only brings a device back: for everything else there is that device.
+        if signer.isRecoveryKey {
+            guard case .add(_, _, isRecoveryKey: false, _) = link.change else { throw .notMember }
         }
         switch link.change {
         case .found: throw .malformed
         case .add(let identity, let name, let isRecoveryKey, let box):
             guard removed[identity.id] == nil else { throw .wasRemoved }
             guard members[identity.id] == nil else { throw .notMember }
-            guard Self.hasRoomToAdd(members: members.count, links: links.count) else { throw .full }
+            guard hasRoomToAdd else { throw .full }
             guard hasNoMember(named: name) else { throw .nameTaken }
             members[identity.id] = Member(identity: identity, name: name, isRecoveryKey: isRecoveryKey)
             epochs[epochs.count - 1].boxes[identity.id] = box
@@ -149,7 +154,9 @@ package struct CircleChain: Sendable {
     }
 
     /// The owner removes a device by its name, so each has its own.
-    func hasNoMember(named name: String) -> Bool { !members.values.contains { $0.name == name } }
+    package func hasNoMember(named name: String) -> Bool { !members.values.contains { $0.name == name } }
+
+    package var hasRoomToAdd: Bool { Self.hasRoomToAdd(members: members.count, links: links.count) }
 
     static func hasRoomToAdd(members: Int, links: Int) -> Bool {
         members < Limits.members && links < Limits.links - Limits.linksForRemovals
@@ -167,6 +174,11 @@ package struct CircleChain: Sendable {
                 commitment: start.commitment, earlier: start.earlier,
                 boxes: Dictionary(uniqueKeysWithValues: start.boxes.map { ($0.member, $0.box) })))
         needsEpoch = false
+    }
+
+    /// Whether there are other devices than `member`: a recovery key is none.
+    package func hasDevices(but member: MemberID) -> Bool {
+        members.contains { $0.key != member && !$0.value.isRecoveryKey }
     }
 
     /// The member that answers for what `member` wrote: its remover, or who removed that one; nil if nobody does.

@@ -43,9 +43,10 @@ extension Ledger {
 
     /// The wall clock, unless it is far ahead of all that was heard and written: then the newest of that.
     ///
-    /// A device that boots with a wrong year may not take all others for gone, or write what nobody takes.
+    /// A device that boots with a wrong year may not take all others for gone, or write what nobody takes. A device that a recovery key
+    /// added was in contact when its owner said so, however long the others have been silent.
     func plausible(_ now: UInt64) -> UInt64 {
-        let known = heads.values.reduce(clock.last.milliseconds) { max($0, $1.time) }
+        let known = heads.values.reduce(max(clock.last.milliseconds, lastContact ?? 0)) { max($0, $1.time) }
         return known > 0 && known + Limits.longestLeap < now ? known : now
     }
 

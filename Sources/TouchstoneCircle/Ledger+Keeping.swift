@@ -33,7 +33,7 @@ extension Ledger {
         counter = max(kept.counter, kept.first, names[me]?.keys.max() ?? 0)
         firstSequence = kept.first
         clock.see(kept.clock)
-        lastContact = kept.lastContact
+        lastContact = hasOthers ? kept.lastContact : nil
         waitedForSince = kept.waitedForSince
         touched.formUnion(kept.shown.keys)
         unchecked = membership.members

@@ -61,6 +61,8 @@ package struct Ledger: Sendable {
     var touched: Set<RecordName> = []
     /// When another member was last heard, by this device's clock; nil before the first time.
     package internal(set) var lastContact: UInt64?
+    /// Whether there is another device that this one may hear.
+    var hasOthers: Bool { membership.members.contains { $0 != me && !membership.recoveryKeys.contains($0) } }
     /// Since when a member that wrote no head yet is waited for.
     package internal(set) var waitedForSince: [MemberID: UInt64] = [:]
     /// Since when a member's head names a link that is not there.
@@ -148,7 +150,7 @@ package struct Ledger: Sendable {
             return .known
         }
         // What counts of it comes from who adopted it: its own word for what it wrote before is worth nothing.
-        guard !isRemoved else { return .notMember }
+        guard !isRemoved, !membership.recoveryKeys.contains(version.member) else { return .notMember }
         if version.clock.isAhead(of: now) {
             faults[version.member] = .clock
             return .waiting
@@ -180,7 +182,7 @@ package struct Ledger: Sendable {
             faults[head.member] = .forked
             return .conflicting
         }
-        guard !isRemoved else { return .notMember }
+        guard !isRemoved, !membership.recoveryKeys.contains(head.member) else { return .notMember }
         if ClockTime(milliseconds: head.time).isAhead(of: now) {
             faults[head.member] = .clock
             return .waiting
@@ -232,6 +234,7 @@ package struct Ledger: Sendable {
     /// - Returns: What was written anew, and the version that has its content.
     package mutating func update(_ membership: Membership) -> [(from: RecordVersion, to: RecordVersion)] {
         self.membership = membership
+        if !hasOthers { lastContact = nil }
         var adopted: [(RecordVersion, RecordVersion)] = []
         for (member, removal) in membership.removed.sorted(by: { $0.key < $1.key }) {
             heads[member] = nil

@@ -79,6 +79,7 @@ package enum Purpose: String {
     case epochKey = "epoch key"
     case epochCommitment = "epoch commitment"
     case earlierEpoch = "earlier epoch"
+    case recoveryKey = "recovery key"
 
     package var text: Data { Data("io.touchstone circle \(rawValue) 1\0".utf8) }
 

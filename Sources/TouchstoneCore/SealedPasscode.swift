@@ -43,6 +43,15 @@ package struct SealedPasscode: Hashable, Sendable {
         case joinCircle(digest: String)
         /// To remove a member from the circle: 64 hexadecimal digits, and the name that it has there.
         case removeDevice(member: String, name: String)
+        /// To add a recovery key of this name; its secret follows the passcode.
+        case addRecoveryKey(name: String)
+        /// To come back into the circle whose chain ends with this hash (64 hexadecimal digits), under this name; the recovery key's secret
+        /// follows the passcode.
+        case recoverCircle(head: String, name: String)
+        /// To see which versions of items other devices replaced.
+        case showHistory
+        /// To have the replaced version of this number back.
+        case restoreVersion(number: Int64)
     }
 
     /// What is authenticated with the ciphertext.
@@ -63,6 +72,10 @@ package struct SealedPasscode: Hashable, Sendable {
             case .approveDevice(let digest): "approve device \(digest)"
             case .joinCircle(let digest): "join circle \(digest)"
             case .removeDevice(let member, let name): "remove device \(member) \(name)"
+            case .addRecoveryKey(let name): "add recovery key \(name)"
+            case .recoverCircle(let head, let name): "recover circle \(head) \(name)"
+            case .showHistory: "show history"
+            case .restoreVersion(let number): "restore version \(number)"
             }
         return nonce + Data(words.utf8)
     }
@@ -71,7 +84,8 @@ package struct SealedPasscode: Hashable, Sendable {
     /// zero, so that the size tells nothing.
     ///
     /// A prompt and the lock screen take one; a change takes two in one message, so that neither can be exchanged: the
-    /// current one, then the new one, of length 0 for none. A backup takes the passcode, then the backup's key.
+    /// current one, then the new one, of length 0 for none. A backup takes the passcode, then the backup's key. A
+    /// recovery key's secret follows the passcode, too.
     package static func payload<Passcode: Collection<UInt8>>(_ passcodes: [Passcode]) -> Data {
         var payload = Data(capacity: passcodes.count * entryLength)
         for passcode in passcodes {

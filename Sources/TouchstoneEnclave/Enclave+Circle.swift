@@ -5,12 +5,16 @@ package import TouchstoneCore
 import TouchstoneLog
 import TouchstoneMemory
 
-/// What the owner's passcode is asked for: one change of a circle, and no other (DEC-461).
+/// What the owner's passcode is asked for: one change of a circle, or one look into its history, and no other (DEC-461).
 package enum CircleChange: Sendable {
     case found(name: String)
     case approve(JoinApplication, JoinChallenge, number: Data)
     case join(links: [Data], digest: String)
     case remove(MemberID, name: String, lastCounter: UInt64)
+    case addRecoveryKey(MemberIdentity, name: String)
+    case recover(RecoveredCircle)
+    /// nil: which versions there are.
+    case history(restoring: Int64?)
 
     var purpose: SealedPasscode.Purpose {
         switch self {
@@ -19,6 +23,9 @@ package enum CircleChange: Sendable {
             .approveDevice(digest: JoinDigits.digest(application, challenge, number: number))
         case .join(_, let digest): .joinCircle(digest: digest)
         case .remove(let member, let name, _): .removeDevice(member: member.description, name: name)
+        case .addRecoveryKey(_, let name): .addRecoveryKey(name: name)
+        case .recover(let circle): circle.purpose
+        case .history(let number): number.map { .restoreVersion(number: $0) } ?? .showHistory
         }
     }
 
@@ -29,6 +36,17 @@ package enum CircleChange: Sendable {
         case .approve: "approve"
         case .join: "join"
         case .remove: "remove"
+        case .addRecoveryKey: "recovery key"
+        case .recover: "recover"
+        case .history(let number): number == nil ? "history" : "restore"
+        }
+    }
+
+    /// What is sealed with the passcode: a recovery key's secret, or nothing.
+    fileprivate var secrets: Int {
+        switch self {
+        case .addRecoveryKey, .recover: 1
+        default: 0
         }
     }
 }
@@ -45,7 +63,7 @@ extension Enclave {
         case noCircle, inCircle, invalidName, invalidApplication, invalidChallenge, invalidReveal, invalidLink
         case noApplication, noChallenge, nameTaken, otherChallenge, noMember, removed, full, tooOften, forked,
             passcodeNotSet,
-            locked
+            locked, wrongRecoveryKey, removedRecoveryKey
     }
 
     /// What may be known of the circle.
@@ -97,7 +115,7 @@ extension Enclave {
         return access
     }
 
-    private mutating func enter(_ keys: CircleKeys, _ chain: CircleChain) throws(CircleRefused) {
+    mutating func enter(_ keys: CircleKeys, _ chain: CircleChain) throws(CircleRefused) {
         var plain = keys.rawRepresentation
         defer { plain.resetBytes(in: 0..<plain.count) }
         guard let classKey = self.keys[Self.keysClass],
@@ -117,7 +135,7 @@ extension Enclave {
         openChallenge = nil
     }
 
-    private func checkCanChangeCircle() throws(CircleRefused) {
+    func checkCanChangeCircle() throws(CircleRefused) {
         guard isPasscodeSet else { throw .init(.passcodeNotSet) }
         guard !isLocked else { throw .init(.locked) }
     }
@@ -161,12 +179,19 @@ extension Enclave {
         return .remove(member, name: name, lastCounter: lastCounter)
     }
 
+    /// The same for a look at replaced versions, or to have one of them back (SY-20).
+    package func checkHistory(restoring number: Int64?) throws(CircleRefused) -> CircleChange {
+        try checkCanChangeCircle()
+        guard state.circle != nil else { throw .init(.noCircle) }
+        return .history(restoring: number)
+    }
+
     /// Takes the passcode that was sealed for exactly this change (DEC-461).
     package mutating func authorize(
         _ change: CircleChange, _ sealed: SealedPasscode, connection: Int = 0, now: Double
     ) throws(Refused) -> PasscodeJob {
         let opened = try openSetting(sealed, for: change.purpose, connection: connection)
-        let secret = try Self.passcodes(in: opened, count: 1)[0]
+        let secret = try Self.passcodes(in: opened, count: 1 + change.secrets)[0]
         return PasscodeJob(purpose: .circle(change), current: try begin(secret, now: now))
     }
 
@@ -205,7 +230,7 @@ extension Enclave {
             }
             let link = try access.chain.adding(
                 application.identity, named: application.name, by: access.me, keys: epochs, sign: access.keys.sign)
-            state.circle?.proposed = link.bytes
+            try propose(link, access)
             openChallenge = nil
         case .join(let links, let digest):
             guard case .join(_, digest) = try checkJoining(links), let applicant else {
@@ -213,7 +238,17 @@ extension Enclave {
             }
             try enter(applicant.keys, joined(links, applicant))
         case .remove(let member, _, let lastCounter): try remove(member, lastCounter)
+        case .addRecoveryKey(let identity, let name): try addRecoveryKey(identity, named: name)
+        case .recover(let circle): try recover(circle)
+        case .history: _ = try checkHistory(restoring: nil)
         }
+    }
+
+    /// - Throws: `ChainError` for a link that nobody would take: in the store it would be in the way of all that follow.
+    mutating func propose(_ link: CircleLink, _ access: CircleAccess) throws {
+        var chain = access.chain
+        try chain.accept([link.bytes])
+        state.circle?.proposed = link.bytes
     }
 
     private mutating func remove(_ member: MemberID, _ lastCounter: UInt64) throws {
@@ -227,11 +262,11 @@ extension Enclave {
             let link = try access.chain.removing(
                 member, lastCounter: lastCounter, by: access.me, keys: epochs, random: random.bytes(count:),
                 sign: access.keys.sign)
-            state.circle?.proposed = link.bytes
-            return
+            return try propose(link, access)
         }
         let isLeaving = state.circle?.proposed.flatMap { try? CircleLink($0) }?.isLeaving(member) ?? false
-        guard access.chain.members.count > 1, !isLeaving else { return leaveCircle() }
+        // A recovery key begins no epoch: what this device wrote counts on, so that the key brings it back.
+        guard access.chain.hasDevices(but: member), !isLeaving else { return leaveCircle() }
         let link = try access.chain.leaving(member, lastCounter: lastCounter, sign: access.keys.sign)
         state.circle?.proposed = link.bytes
     }

@@ -37,6 +37,21 @@ struct CircleKeys: Sendable {
         (self.signing, self.sealing) = (signing, sealing)
     }
 
+    /// A recovery key's, out of the secret that its words stand for (SY-14).
+    ///
+    /// - Returns: nil for another length, and for one secret in 2^32, which is no number of the curve.
+    init?(recoverySecret: SecretBytes, circle: Data) {
+        guard recoverySecret.count == Self.recoverySecretBytes else { return nil }
+        let keys = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: recoverySecret.symmetricKey, salt: circle, info: Purpose.recoveryKey.text,
+            outputByteCount: 2 * Self.keyBytes)
+        var bytes = unsafe keys.withUnsafeBytes { unsafe Data($0) }
+        defer { bytes.resetBytes(in: 0..<bytes.count) }
+        self.init(rawRepresentation: bytes)
+    }
+
+    private static let recoverySecretBytes = 16
+
     /// Whoever asks erases it.
     var rawRepresentation: Data { signing.rawRepresentation + sealing.rawRepresentation }
 

@@ -28,6 +28,18 @@ extension EnclaveService {
                     MemberID(hexadecimal: request.member) ?? MemberID(bytes: Data()), named: request.name,
                     lastCounter: UInt64(bitPattern: request.lastCounter))
             },
+            change(EnclaveInterface.AddRecoveryKey.self, { ($0.passcode, $0.caller) }) { enclave, request in
+                try enclave.checkAddingRecoveryKey(
+                    named: request.name, request.passcode, connection: Enclave.Caller(request.caller).connection)
+            },
+            change(EnclaveInterface.RecoverCircle.self, { ($0.passcode, $0.caller) }) { enclave, request in
+                try enclave.checkRecovering(
+                    request.links, named: request.name, request.passcode,
+                    connection: Enclave.Caller(request.caller).connection)
+            },
+            change(EnclaveInterface.AuthorizeHistory.self, { ($0.passcode, $0.caller) }) { enclave, request in
+                try enclave.checkHistory(restoring: request.number)
+            },
             method(EnclaveInterface.AddLinks.self) { request in
                 .init(count: try host.change { enclave, _ in (try enclave.addLinks(request.links), []) })
             },

@@ -233,12 +233,14 @@ enum CircleTables {
 
     /// Begins with a circle: everything that synchronizes is a change.
     static func begin(
-        member: MemberID, circle: Data, first: UInt64, tags: [(itemClass: ItemClass, tag: Data)], _ database: Database
+        member: MemberID, circle: Data, first: UInt64, contact: UInt64?, tags: [(itemClass: ItemClass, tag: Data)],
+        _ database: Database
     ) throws {
         try clear(database)
         try database.execute(
-            sql: "INSERT INTO circle_state (id, member, circle, first, counter, clock) VALUES (1, ?, ?, ?, ?, 0)",
-            arguments: [member.bytes, circle, signed(first), signed(first)])
+            sql:
+                "INSERT INTO circle_state (id, member, circle, first, counter, clock, contact) VALUES (1, ?, ?, ?, ?, 0, ?)",
+            arguments: [member.bytes, circle, signed(first), signed(first), contact.map { signed($0) }])
         for (itemClass, tag) in tags {
             try database.execute(
                 sql: "INSERT INTO circle_tag (class, tag) VALUES (?, ?)", arguments: [itemClass.rawValue, tag])
@@ -325,6 +327,44 @@ enum CircleTables {
                 DELETE FROM circle_replaced WHERE name = ? AND rowid NOT IN
                     (SELECT rowid FROM circle_replaced WHERE name = ? ORDER BY at DESC LIMIT 10)
                 """, arguments: [name.bytes, name.bytes])
+    }
+
+    struct Replaced {
+        var number: Int64
+        var at: Double
+        var name: RecordName
+        var bytes: Data
+    }
+
+    private static let replacedColumns = "SELECT number, at, name, bytes FROM circle_replaced WHERE at >= ?"
+
+    private static func replaced(_ row: Row) -> Replaced? {
+        guard let number = Int64.fromDatabaseValue(row["number"]), let at = Double.fromDatabaseValue(row["at"]),
+            let name = Data.fromDatabaseValue(row["name"]), let bytes = Data.fromDatabaseValue(row["bytes"])
+        else { return nil }
+        return Replaced(number: number, at: at, name: RecordName(bytes: name), bytes: bytes)
+    }
+
+    /// Those that are kept at `time`, the newest first, before a number; nil: from the newest.
+    static func replaced(
+        before number: Int64?, at time: Double, count: Int, longest: Int, _ database: Database
+    ) throws -> [Replaced] {
+        let rows = try Row.fetchCursor(
+            database, sql: "\(replacedColumns) AND number < ? ORDER BY number DESC LIMIT ?",
+            arguments: [time - replacedSeconds, number ?? .max, count])
+        var (found, bytes): ([Replaced], Int) = ([], 0)
+        while bytes <= longest, let row = try rows.next() {
+            guard let one = replaced(row) else { continue }
+            found.append(one)
+            bytes += one.bytes.count
+        }
+        return found
+    }
+
+    static func replaced(numbered number: Int64, at time: Double, _ database: Database) throws -> Replaced? {
+        try Row.fetchOne(
+            database, sql: "\(replacedColumns) AND number = ?", arguments: [time - replacedSeconds, number]
+        ).flatMap(replaced)
     }
 
     /// Thirty days.

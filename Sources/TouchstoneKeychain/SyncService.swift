@@ -27,7 +27,7 @@ package final class SyncService: Sendable {
     package var interface: VarlinkInterface {
         VarlinkInterface(
             name: SyncInterface.name, description: SyncInterface.file, ownerID: ownerID,
-            handlers: carrying + changing + joining,
+            handlers: carrying + changing + history + joining,
             refusal: { $0.reason == .notOwner ? SyncInterface.NotOwner() as any VarlinkError : $0 })
     }
 
@@ -158,6 +158,44 @@ package final class SyncService: Sendable {
                             passcode: request.passcode, caller: $0))
                 }
             },
+            .deferred(SyncInterface.AddRecoveryKey.self) { [self] request, call, _ in
+                redeem(call) {
+                    try enclave.call(
+                        EnclaveInterface.AddRecoveryKey.self,
+                        .init(name: request.name, passcode: request.passcode, caller: $0))
+                }
+            },
+            .deferred(SyncInterface.Recover.self) { [self] request, call, _ in
+                redeem(call) {
+                    try enclave.call(
+                        EnclaveInterface.RecoverCircle.self,
+                        .init(links: request.links, name: request.name, passcode: request.passcode, caller: $0))
+                }
+            },
+        ]
+    }
+
+    /// What other devices' changes replaced (SY-20).
+    private var history: [OwnerHandler] {
+        [
+            .deferred(SyncInterface.ListReplaced.self) { [self] request, call, _ in
+                redeem(call) {
+                    try enclave.call(
+                        EnclaveInterface.AuthorizeHistory.self, .init(passcode: request.passcode, caller: $0))
+                } reply: { [self] in
+                    .init(versions: try synchronizer.replacedVersions())
+                }
+            },
+            .deferred(SyncInterface.Restore.self) { [self] request, call, _ in
+                redeem(call) {
+                    try enclave.call(
+                        EnclaveInterface.AuthorizeHistory.self,
+                        .init(number: request.number, passcode: request.passcode, caller: $0))
+                } reply: { [self] in
+                    try synchronizer.restore(request.number)
+                    return Empty()
+                }
+            },
         ]
     }
 
@@ -187,6 +225,17 @@ package final class SyncService: Sendable {
     private func redeem<M: VarlinkMethod>(
         _ call: VarlinkCall<M>, _ begin: (EnclaveInterface.Caller) throws -> EnclaveInterface.Ticket
     ) where M.Reply == Empty {
+        redeem(call, begin) { [self] in
+            synchronizer.refreshNow()
+            return Empty()
+        }
+    }
+
+    /// Answers a call with `reply`, once the enclave has judged its passcode.
+    private func redeem<M: VarlinkMethod>(
+        _ call: VarlinkCall<M>, _ begin: (EnclaveInterface.Caller) throws -> EnclaveInterface.Ticket,
+        reply: @escaping @Sendable () throws -> M.Reply
+    ) {
         do {
             try reporting {
                 _ = try enclave.awaitAnswer {
@@ -200,8 +249,7 @@ package final class SyncService: Sendable {
                     if event.outcome == .succeeded {
                         // Not here, where all apps' answers come from the enclave.
                         call.connection.perform { [self] in
-                            synchronizer.refreshNow()
-                            call.reply(Empty())
+                            call.answer(Result { try reporting(reply) })
                         }
                     } else if let refusal = event.refusal {
                         call.fail(SyncInterface.Refused(reason: Self.reason(refusal)))

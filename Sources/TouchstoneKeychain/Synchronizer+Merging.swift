@@ -61,12 +61,12 @@ extension Synchronizer {
         return later
     }
 
-    private enum Preparation {
+    enum Preparation {
         case row(ItemRow)
         case locked, unusable
     }
 
-    private func prepare(_ bytes: Data, _ name: RecordName, _ keys: TagKeys) throws -> Preparation {
+    func prepare(_ bytes: Data, _ name: RecordName, _ keys: TagKeys) throws -> Preparation {
         let reply = try enclave.call(EnclaveInterface.OpenRecords.self, .init(records: [bytes]))
         guard let opened = reply.records.first else { throw Status.internalError }
         if opened.verdict == .locked { return .locked }

@@ -179,7 +179,9 @@ extension Synchronizer {
 
     func status() -> SyncInterface.GetStatus.Reply {
         let waiting = waitingCount
-        let found = try? with { circle in
+        let found = try? with { circle -> SyncInterface.GetStatus.Reply? in
+            // It waits for the link that a recovery key signed for it.
+            guard circle.chain.members[circle.me] != nil else { return nil }
             var members = circle.chain.members.sorted { $0.key < $1.key }.map { id, member in
                 let head = circle.ledger.heads[id]
                 let seen = circle.ledger.seen[id] ?? 0
@@ -203,7 +205,7 @@ extension Synchronizer {
                 epoch: Int(circle.chain.epoch), links: circle.links.count, members: members, waiting: waiting,
                 isExpired: circle.ledger.isExpired(now: milliseconds))
         }
-        return found ?? .init(links: 0, members: [], waiting: 0, isExpired: false)
+        return (found ?? nil) ?? .init(links: 0, members: [], waiting: 0, isExpired: false)
     }
 }
 

@@ -204,8 +204,11 @@ final class Synchronizer: Sendable {
                 keychain.tag(.synchronizable, .number(1), in: itemClass).map { (itemClass, $0) }
             }
             let first = milliseconds
+            // By a recovery key, whose link is on its way: the others may have been silent for years, and this device was not away.
+            let contact = chain.members[me] == nil ? first : nil
             try keep {
-                try CircleTables.begin(member: me, circle: chain.circle, first: first, tags: tags, $0.database)
+                try CircleTables.begin(
+                    member: me, circle: chain.circle, first: first, contact: contact, tags: tags, $0.database)
             }
         }
         var ledger: Ledger

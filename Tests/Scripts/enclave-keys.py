@@ -448,6 +448,9 @@ def attack(daemon, moments, seed):
         "JoinCircle": lambda: {"links": [some_bytes()], "passcode": guess(b"join circle x")},
         "RemoveMember": lambda: {
             "member": "00" * 32, "name": "lap", "lastCounter": one_of([0, -1, 2 ** 53]), "passcode": guess(b"remove device x")},
+        "AddRecoveryKey": lambda: {"name": "paper", "passcode": guess(b"add recovery key paper")},
+        "AuthorizeHistory": lambda: {"number": one_of([None, 1, -1]), "passcode": guess(b"show history", b"restore version 1")},
+        "RecoverCircle": lambda: {"links": [some_bytes()], "name": "desk", "passcode": guess(b"recover circle x desk")},
         "AddLinks": lambda: {"links": [some_bytes()]},
         "SealRecords": lambda: {"records": [{
             "name": encode(bytes(32)), "counter": one_of([1, -1]), "clock": one_of([0, -1, 1 << 60]),

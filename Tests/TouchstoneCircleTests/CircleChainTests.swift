@@ -62,6 +62,42 @@ struct CircleChainTests {
         #expect(grown.members[stranger.id] != nil)
     }
 
+    @Test("SY-14: a recovery key signs nothing but the addition of a device") func whatARecoveryKeySigns() throws {
+        let paper = TestMember("paper")
+        var chain = try laptop.found()
+        chain = try chain.with(
+            laptop.adding(desktop, to: chain))
+        chain = try chain.with(
+            chain.adding(
+                paper.identity, named: "paper", isRecoveryKey: true, by: laptop.id, keys: laptop.keys(chain),
+                sign: laptop.sign))
+        #expect(chain.hasDevices(but: laptop.id))
+        #expect(throws: ChainError.notMember) { try chain.with(paper.removing(laptop, from: chain)) }
+        #expect(throws: ChainError.notMember) {
+            try chain.with(
+                chain.adding(
+                    phone.identity, named: "phone", isRecoveryKey: true, by: paper.id, keys: paper.keys(chain),
+                    sign: paper.sign))
+        }
+        #expect(throws: ChainError.notMember) {
+            try chain.with(chain.leaving(paper.id, lastCounter: 0, sign: paper.sign))
+        }
+        #expect(try chain.with(paper.adding(phone, to: chain)).members[phone.id]?.isRecoveryKey == false)
+        // A device left by itself: nobody but a recovery key adds one before there is a new epoch.
+        let left = try chain.with(chain.leaving(desktop.id, lastCounter: 0, sign: desktop.sign))
+        #expect(throws: ChainError.wrongEpoch) { try left.with(laptop.adding(phone, to: left)) }
+        #expect(throws: ChainError.wrongEpoch) {
+            try left.with(
+                left.beginningEpoch(by: paper.id, keys: paper.keys(left), random: random, sign: paper.sign))
+        }
+        let back = try left.with(paper.adding(phone, to: left))
+        #expect(back.needsEpoch)
+        let next = try back.with(
+            back.beginningEpoch(by: phone.id, keys: phone.keys(back), random: random, sign: phone.sign))
+        #expect(next.removed[desktop.id]?.remover == phone.id)
+        #expect(!next.needsEpoch)
+    }
+
     @Test func reorderedLinksAreRefused() throws {
         let links = try history().allBytes
         for first in links.indices {

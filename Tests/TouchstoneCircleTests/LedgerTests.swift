@@ -328,6 +328,50 @@ struct LedgerTests {
         }
     }
 
+    @Test("SY-14, SY-21: a device that is alone, or alone with a recovery key, is never away") func aloneIsNotAway() {
+        for isAlone in [true, false] {
+            var one = Ledger(me: a, membership: .of(a, b))
+            var other = Ledger(me: b, membership: .of(a, b))
+            let head = other.makeHead(epoch: 0, sumKey: sumKey, now: start)
+            #expect(one.take(head, sumKey: sumKey, now: start) == .taken)
+            var membership = Membership.of(a, b)
+            if isAlone { membership.recoveryKeys = [b] }
+            _ = one.update(membership)
+            #expect(one.isExpired(now: start + 181 * day) == !isAlone)
+            // A device that joins then is heard.
+            _ = one.update(.of(a, b, c))
+            #expect(one.isExpired(now: start + 181 * day) == !isAlone)
+        }
+    }
+
+    @Test("SY-14: a device that came back by a recovery key was in contact then, however long the others were silent")
+    func recoveredAfterALongTime() {
+        var lost = Ledger(me: a, membership: .of(a, b))
+        let head = lost.makeHead(epoch: 0, sumKey: sumKey, now: start)
+        let now = start + 400 * day
+        for isRecovered in [true, false] {
+            var kept = Ledger.Kept()
+            kept.lastContact = isRecovered ? now : nil
+            var new = Ledger(me: b, membership: .of(a, b), kept)
+            #expect(new.take(head, sumKey: sumKey, now: now) == .taken)
+            #expect(new.isExpired(now: now) == !isRecovered)
+            #expect(new.makeHead(epoch: 0, sumKey: sumKey, now: now).time == (isRecovered ? now : start))
+        }
+    }
+
+    @Test("SY-14: nothing that is written in a recovery key's name is taken") func aRecoveryKeyWritesNothing() {
+        var writer = Ledger(me: a, membership: .of(a, b))
+        let version = writer.write(name(1), isTombstone: false, now: start)
+        let head = writer.makeHead(epoch: 0, sumKey: sumKey, now: start)
+        for isRecoveryKey in [true, false] {
+            var membership = Membership.of(a, b)
+            membership.recoveryKeys = isRecoveryKey ? [a] : []
+            var reader = Ledger(me: b, membership: membership)
+            #expect(reader.take(version, now: start) == (isRecoveryKey ? .notMember : .taken))
+            #expect(reader.take(head, sumKey: sumKey, now: start) == (isRecoveryKey ? .notMember : .taken))
+        }
+    }
+
     @Test func oldHeadsOneByOneAreNoContact() {
         var writer = Ledger(me: a, membership: .of(a, b))
         var reader = Ledger(me: b, membership: .of(a, b))

@@ -21,6 +21,10 @@ private struct Member {
     ) throws -> Bool {
         let sealed = try seal(
             passcode, to: enclave.passcodePublicKey(), nonce: enclave.freshNonce(), for: purpose ?? change.purpose)
+        return try agree(to: change, sealed)
+    }
+
+    private mutating func agree(to change: CircleChange, _ sealed: SealedPasscode) throws -> Bool {
         let job = try enclave.authorize(change, sealed, now: 0)
         let key = try #require(job.current).run()
         return enclave.finishCircle(change, ticket: "t", key: key, now: 0).last?.outcome == .succeeded
@@ -28,6 +32,28 @@ private struct Member {
 
     mutating func found(_ name: String = "desk") throws {
         #expect(try agree(to: enclave.checkFounding(named: name)))
+    }
+
+    /// A passcode and a recovery key's secret, sealed together.
+    func sealed(
+        _ secret: Data, with passcode: String = "1234", for purpose: SealedPasscode.Purpose, nonce: Data
+    ) throws -> SealedPasscode {
+        try seal([Data(passcode.utf8), secret], to: enclave.passcodePublicKey(), nonce: nonce, for: purpose)
+    }
+
+    mutating func addRecoveryKey(_ secret: Data, named name: String = "paper") throws {
+        let sealed = try sealed(secret, for: .addRecoveryKey(name: name), nonce: enclave.freshNonce())
+        #expect(try agree(to: enclave.checkAddingRecoveryKey(named: name, sealed), sealed))
+        _ = try takeProposed()
+    }
+
+    @discardableResult
+    mutating func recover(
+        _ links: [Data], _ secret: Data, named name: String = "new", passcode: String = "1234"
+    ) throws -> Bool {
+        let purpose = RecoveredCircle.purpose(try CircleChain(links), name)
+        let sealed = try sealed(secret, with: passcode, for: purpose, nonce: enclave.freshNonce())
+        return try agree(to: enclave.checkRecovering(links, named: name, sealed), sealed)
     }
 
     var facts: Enclave.CircleFacts? { enclave.circleFacts() }
@@ -217,6 +243,138 @@ private struct Member {
         let alone = try one.member
         #expect(try one.agree(to: one.enclave.checkRemoving(alone, named: "desk", lastCounter: 0)))
         #expect(one.facts == nil)
+    }
+
+    private static let secret = Data(1...16)
+
+    @Test("SY-14: a recovery key lets a new device in, which opens all that was sealed before") func recovery() throws {
+        var (one, two) = (try Member(), try Member())
+        try one.found()
+        let before = try one.record()
+        try one.addRecoveryKey(Self.secret)
+        let links = try #require(one.facts).links
+        #expect(try two.recover(links, Self.secret))
+        // Not before its link came back from the store.
+        guard case .locked = try two.opened(before) else { return #expect(Bool(false), "too early") }
+        _ = try two.takeProposed()
+        for record in try [before, one.record(counter: 2)] {
+            guard case .item = try two.opened(record) else { return #expect(Bool(false), "not opened") }
+        }
+        _ = try one.enclave.addLinks(#require(two.facts).links)
+        guard case .item = try one.opened(two.record()) else { return #expect(Bool(false), "and back") }
+    }
+
+    @Test("SY-14: the wrong words, removed ones, another circle's and an altered chain let nobody in")
+    func notRecovered()
+        throws
+    {
+        var (one, two, three) = (try Member(), try Member(), try Member())
+        try one.found()
+        try one.addRecoveryKey(Self.secret)
+        let links = try #require(one.facts).links
+        refused(.wrongRecoveryKey) { try two.recover(links, Data(repeating: 9, count: 16)) }
+        refused(.wrongRecoveryKey) { try two.recover(links, Data(count: 15)) }
+        refused(.nameTaken) { try two.recover(links, Self.secret, named: "desk") }
+        refused(.invalidName) { try two.recover(links, Self.secret, named: "a\nb") }
+        #expect(try !two.recover(links, Self.secret, passcode: "9999"))
+        #expect(two.facts == nil)
+        try three.found("other")
+        try three.addRecoveryKey(Data(repeating: 9, count: 16))
+        refused(.wrongRecoveryKey) { try two.recover(#require(three.facts).links, Self.secret) }
+        refused(.inCircle) { try three.recover(links, Self.secret) }
+        #expect(throws: ChainError.self) { try two.recover([links[1]], Self.secret) }
+        // The passcode and the words are for one chain and one name.
+        let sealed = try two.sealed(
+            Self.secret, for: RecoveredCircle.purpose(CircleChain(links), "new"), nonce: two.enclave.freshNonce())
+        #expect(throws: Enclave.Refused.self) { try two.enclave.checkRecovering([links[0]], named: "new", sealed) }
+        #expect(throws: Enclave.Refused.self) { try two.enclave.checkRecovering(links, named: "evil", sealed) }
+        let members = try CircleChain(links).members.values
+        let paper = try #require(members.first(where: \.isRecoveryKey)).identity.id
+        #expect(try one.agree(to: one.enclave.checkRemoving(paper, named: "paper", lastCounter: 0)))
+        let removed = try one.takeProposed()
+        refused(.removedRecoveryKey) { try two.recover(removed, Self.secret) }
+        _ = two.enclave.lock(now: 0)
+        refused(.locked) { try two.recover(links, Self.secret) }
+        refused(.passcodeNotSet) {
+            var none = try Member(passcode: nil)
+            return try none.recover(links, Self.secret)
+        }
+    }
+
+    @Test("SY-14: what was typed for a recovery key is good once, and for this name") func recoveryReplay() throws {
+        var one = try Member()
+        try one.found()
+        let sealed = try one.sealed(
+            Self.secret, for: .addRecoveryKey(name: "paper"), nonce: one.enclave.freshNonce())
+        #expect(throws: Enclave.Refused.self) { try one.enclave.checkAddingRecoveryKey(named: "other", sealed) }
+        let change = try one.enclave.checkAddingRecoveryKey(named: "paper", sealed)
+        _ = try one.enclave.authorize(change, sealed, now: 0)
+        #expect(throws: Enclave.Refused.self) { try one.enclave.checkAddingRecoveryKey(named: "paper", sealed) }
+        #expect(throws: Enclave.Refused.self) { try one.enclave.authorize(change, sealed, now: 0) }
+    }
+
+    @Test("SY-14: another member's link in its place ends a recovery, and it begins anew") func recoveryLost() throws {
+        var (one, two, three) = (try Member(), try Member(), try Member())
+        try one.found()
+        try one.addRecoveryKey(Self.secret)
+        let links = try #require(one.facts).links
+        #expect(try two.recover(links, Self.secret))
+        let first = try two.member
+        #expect(try two.recover(links, Self.secret))
+        #expect(try two.member != first)
+        try one.admit(&three)
+        _ = try two.enclave.addLinks(#require(one.facts).links)
+        #expect(two.facts == nil)
+        #expect(try two.recover(#require(one.facts).links, Self.secret))
+        _ = try two.takeProposed()
+        #expect(try CircleChain(#require(two.facts).links).members.count == 4)
+    }
+
+    @Test("SY-14: the last device leaves at once, so that what it wrote still counts") func recoveryAfterLeaving()
+        throws
+    {
+        var (one, two) = (try Member(), try Member())
+        try one.found()
+        try one.addRecoveryKey(Self.secret)
+        let (links, record, me) = (try #require(one.facts).links, try one.record(), try one.member)
+        #expect(try one.agree(to: one.enclave.checkRemoving(me, named: "desk", lastCounter: 1)))
+        #expect(one.facts == nil)
+        #expect(try two.recover(links, Self.secret))
+        _ = try two.takeProposed()
+        guard case .item = try two.opened(record) else { return #expect(Bool(false), "not opened") }
+    }
+
+    @Test("SY-14: a device that left knew the key: the device that comes back begins an epoch") func recoveryEpoch()
+        throws
+    {
+        var (one, two, three) = (try Member(), try Member(), try Member())
+        try one.found()
+        try one.addRecoveryKey(Self.secret)
+        try one.admit(&two)
+        // It leaves, and the other one is lost before it hears of that.
+        #expect(try two.agree(to: two.enclave.checkRemoving(two.member, named: "lap", lastCounter: 0)))
+        let links = try two.takeProposed()
+        #expect(try three.recover(links, Self.secret))
+        _ = try three.takeProposed()
+        #expect(try CircleChain(three.takeProposed()).epoch == 1)
+        guard case .item = try three.opened(one.record()) else { return #expect(Bool(false), "not opened") }
+    }
+
+    @Test("SY-20: replaced versions are shown, and one is given back, for the passcode that was sealed for that") func history()
+        throws
+    {
+        var device = try Member()
+        refused(.noCircle) { try device.enclave.checkHistory(restoring: nil) }
+        try device.found()
+        for number in [nil, 7] as [Int64?] {
+            let change = try device.enclave.checkHistory(restoring: number)
+            #expect(throws: Enclave.Refused.self) { try device.agree(to: change, for: .unlock) }
+            #expect(throws: Enclave.Refused.self) { try device.agree(to: change, for: .restoreVersion(number: 8)) }
+            #expect(try !device.agree(to: change, passcode: "9999"))
+            #expect(try device.agree(to: change))
+        }
+        _ = device.enclave.lock(now: 0)
+        refused(.locked) { try device.enclave.checkHistory(restoring: 7) }
     }
 
     @Test("SY-1, SY-13: nothing of this device only, and nothing that asks for the owner, is sealed") func excluded()

@@ -59,7 +59,14 @@ func seal(
     _ passcodes: String..., to publicKey: Data, nonce: Data, for purpose: SealedPasscode.Purpose = .unlock,
     info: Data = SealedPasscode.info
 ) throws -> SealedPasscode {
-    let payload = SealedPasscode.payload(passcodes.map(\.utf8))
+    try seal(passcodes.map { Data($0.utf8) }, to: publicKey, nonce: nonce, for: purpose, info: info)
+}
+
+func seal(
+    _ entries: [Data], to publicKey: Data, nonce: Data, for purpose: SealedPasscode.Purpose,
+    info: Data = SealedPasscode.info
+) throws -> SealedPasscode {
+    let payload = SealedPasscode.payload(entries)
     var sender = try HPKE.Sender(
         recipientKey: Curve25519.KeyAgreement.PublicKey(rawRepresentation: publicKey),
         ciphersuite: .Curve25519_SHA256_ChachaPoly, info: info)

@@ -153,9 +153,13 @@ enum Messages {
         SyncInterface.AddLinks.self, SyncInterface.Monitor.self, SyncInterface.GetStatus.self,
         SyncInterface.GetNonce.self, SyncInterface.Found.self, SyncInterface.Apply.self, SyncInterface.Challenge.self,
         SyncInterface.Reveal.self, SyncInterface.Approve.self, SyncInterface.Join.self, SyncInterface.Remove.self,
+        SyncInterface.AddRecoveryKey.self, SyncInterface.Recover.self, SyncInterface.ListReplaced.self,
+        SyncInterface.Restore.self,
         EnclaveInterface.GetCircle.self, EnclaveInterface.FoundCircle.self, EnclaveInterface.ApplyToCircle.self,
         EnclaveInterface.ChallengeApplicant.self, EnclaveInterface.RevealToCircle.self,
         EnclaveInterface.ApproveApplicant.self, EnclaveInterface.JoinCircle.self, EnclaveInterface.RemoveMember.self,
+        EnclaveInterface.AddRecoveryKey.self, EnclaveInterface.RecoverCircle.self,
+        EnclaveInterface.AuthorizeHistory.self,
         EnclaveInterface.AddLinks.self, EnclaveInterface.SealRecords.self, EnclaveInterface.OpenRecords.self,
         EnclaveInterface.SignHead.self,
     ]

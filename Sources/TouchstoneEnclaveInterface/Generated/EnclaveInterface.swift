@@ -2844,6 +2844,127 @@ package enum EnclaveInterface {
         package typealias Reply = EnclaveInterface.ChangePasscode.Reply
     }
 
+    /// Proposes the link that adds a recovery key (SY-14).
+    ///
+    /// Sealed with the passcode is the key's secret, 16 bytes. Answers what ChangePasscode answers.
+    ///
+    /// Errors: those of FoundCircle.
+    package enum AddRecoveryKey: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.AddRecoveryKey"
+        package struct Parameters: MessageCodable {
+            package var name: String
+            package var passcode: SealedPasscode
+            package var caller: EnclaveInterface.Caller?
+
+            package init(name: String, passcode: SealedPasscode, caller: EnclaveInterface.Caller? = nil) {
+                self.name = name
+                self.passcode = passcode
+                self.caller = caller
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.name = try json.value("name")
+                self.passcode = try json.value("passcode")
+                self.caller = try json.valueIfPresent("caller")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(name, for: "name")
+                try json.write(passcode, for: "passcode")
+                try json.write(caller, for: "caller")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = EnclaveInterface.ChangePasscode.Reply
+    }
+
+    /// Comes into the circle with this chain (links: bytes, base64) by a recovery key, and proposes the link that adds
+    /// this device, called name.
+    ///
+    /// Sealed with the passcode is the key's secret, 16 bytes. The device is a member once AddLinks brought the link
+    /// back; another link in its place ends this. Answers what ChangePasscode answers.
+    ///
+    /// Errors: those of FoundCircle.
+    package enum RecoverCircle: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.RecoverCircle"
+        package struct Parameters: MessageCodable {
+            /// base64
+            package var links: [Data]
+            package var name: String
+            package var passcode: SealedPasscode
+            package var caller: EnclaveInterface.Caller?
+
+            package init(
+                links: [Data], name: String, passcode: SealedPasscode, caller: EnclaveInterface.Caller? = nil
+            ) {
+                self.links = links
+                self.name = name
+                self.passcode = passcode
+                self.caller = caller
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.links = try json.value("links")
+                self.name = try json.value("name")
+                self.passcode = try json.value("passcode")
+                self.caller = try json.valueIfPresent("caller")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(links, for: "links")
+                try json.write(name, for: "name")
+                try json.write(passcode, for: "passcode")
+                try json.write(caller, for: "caller")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = EnclaveInterface.ChangePasscode.Reply
+    }
+
+    /// Looks at the passcode for a look at replaced versions, or, with a number, to have that one back (SY-20).
+    ///
+    /// Answers what ChangePasscode answers.
+    ///
+    /// Errors: those of FoundCircle.
+    package enum AuthorizeHistory: VarlinkMethod {
+        package static let name = "io.touchstone.Enclave.AuthorizeHistory"
+        package struct Parameters: MessageCodable {
+            /// 64 bits.
+            package var number: Int64?
+            package var passcode: SealedPasscode
+            package var caller: EnclaveInterface.Caller?
+
+            package init(number: Int64? = nil, passcode: SealedPasscode, caller: EnclaveInterface.Caller? = nil) {
+                self.number = number
+                self.passcode = passcode
+                self.caller = caller
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.number = try json.valueIfPresent("number")
+                self.passcode = try json.value("passcode")
+                self.caller = try json.valueIfPresent("caller")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(number, for: "number")
+                try json.write(passcode, for: "passcode")
+                try json.write(caller, for: "caller")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = EnclaveInterface.ChangePasscode.Reply
+    }
+
     /// Extends the chain by links (bytes, base64).
     ///
     /// A proposed link whose place is taken is dropped. A device that the chain removes has no circle afterwards.
@@ -3178,7 +3299,7 @@ package enum EnclaveInterface {
     package enum CircleReason: String, CaseIterable, MessageCodable {
         case noCircle, inCircle, invalidName, invalidApplication, invalidChallenge, invalidReveal, invalidLink
         case noApplication, noChallenge, nameTaken, otherChallenge, noMember, removed, full, tooOften, forked
-        case passcodeNotSet, locked
+        case passcodeNotSet, locked, wrongRecoveryKey, removedRecoveryKey
     }
 
     /// Nothing was done, and reason says why, in the words of io.touchstone.Sync.

@@ -440,7 +440,8 @@ package enum SyncInterface {
         }
     }
 
-    /// A nonce (bytes, base64) for one Found, Approve, Join or Remove, used or not.
+    /// A nonce (bytes, base64) for one Found, Approve, Join, Remove, AddRecoveryKey, Recover, ListReplaced or Restore,
+    /// used or not.
     ///
     /// Errors: NotOwner.
     package enum GetNonce: VarlinkMethod {
@@ -758,10 +759,238 @@ package enum SyncInterface {
         package typealias Reply = Empty
     }
 
+    /// Adds a recovery key: a member without a device, which brings everything back if all devices are lost (SY-14).
+    ///
+    /// The command makes its secret, 16 random bytes, and shows the owner the words for it. passcode has two entries,
+    /// the passcode and the secret, sealed for "add recovery key NAME". ListLinks lists the new link, which counts once
+    /// AddLinks brought it back from the store.
+    ///
+    /// Errors: NotOwner; NoCircle; PasscodeRejected; Refused: invalidName, nameTaken, full, wrongRecoveryKey (draw
+    /// another secret), passcodeNotSet, locked, busy, staleNonce, unreadablePasscode.
+    package enum AddRecoveryKey: VarlinkMethod {
+        package static let name = "io.touchstone.Sync.AddRecoveryKey"
+        package struct Parameters: MessageCodable {
+            package var name: String
+            package var passcode: SealedPasscode
+
+            package init(name: String, passcode: SealedPasscode) {
+                self.name = name
+                self.passcode = passcode
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.name = try json.value("name")
+                self.passcode = try json.value("passcode")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(name, for: "name")
+                try json.write(passcode, for: "passcode")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = Empty
+    }
+
+    /// Comes into a circle by a recovery key, on a device that is in none. links (bytes, base64): its whole chain.
+    /// name: what other devices will call this one. passcode has two entries, the passcode of this device and the key's
+    /// secret, sealed for "recover circle HEAD NAME": HEAD is the hash of the last link, 64 hexadecimal digits.
+    ///
+    /// ListLinks lists the chain and the link that adds this device. It is a member once AddLinks brought that back
+    /// from the store, and GetStatus names no circle before. If another link has its place, the device is in no circle
+    /// again.
+    ///
+    /// Errors: NotOwner; PasscodeRejected; Refused: inCircle; wrongRecoveryKey: the circle has no such recovery key;
+    /// removedRecoveryKey: it was removed; invalidName, nameTaken, full, invalidLink, passcodeNotSet, locked, busy,
+    /// staleNonce, unreadablePasscode.
+    package enum Recover: VarlinkMethod {
+        package static let name = "io.touchstone.Sync.Recover"
+        package struct Parameters: MessageCodable {
+            /// base64
+            package var links: [Data]
+            package var name: String
+            package var passcode: SealedPasscode
+
+            package init(links: [Data], name: String, passcode: SealedPasscode) {
+                self.links = links
+                self.name = name
+                self.passcode = passcode
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.links = try json.value("links")
+                self.name = try json.value("name")
+                self.passcode = try json.value("passcode")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(links, for: "links")
+                try json.write(name, for: "name")
+                try json.write(passcode, for: "passcode")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = Empty
+    }
+
+    /// A version that was in this device's keychain until another device's change took its place (SY-20). replacedAt,
+    /// writtenAt: seconds since 2001-01-01 00:00:00 UTC. writer: the member that wrote it, 64 hexadecimal digits.
+    /// writerName: what it is called; absent: it was removed. itemClass: genp, inet, cert or keys. place and account:
+    /// service and account of a password, server and account of an internet password; absent where the item has none.
+    /// label: kSecAttrLabel.
+    package struct ReplacedVersion: MessageCodable, Hashable {
+        /// 64 bits.
+        package var number: Int64
+        package var replacedAt: Double
+        package var writtenAt: Double
+        package var writer: String
+        package var writerName: String?
+        package var itemClass: String
+        package var accessGroup: AccessGroup
+        package var place: String?
+        package var account: String?
+        package var label: String?
+
+        package init(
+            number: Int64, replacedAt: Double, writtenAt: Double, writer: String, writerName: String? = nil,
+            itemClass: String, accessGroup: AccessGroup, place: String? = nil, account: String? = nil,
+            label: String? = nil
+        ) {
+            self.number = number
+            self.replacedAt = replacedAt
+            self.writtenAt = writtenAt
+            self.writer = writer
+            self.writerName = writerName
+            self.itemClass = itemClass
+            self.accessGroup = accessGroup
+            self.place = place
+            self.account = account
+            self.label = label
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.number = try json.value("number")
+            self.replacedAt = try json.value("replacedAt")
+            self.writtenAt = try json.value("writtenAt")
+            self.writer = try json.value("writer")
+            self.writerName = try json.valueIfPresent("writerName")
+            self.itemClass = try json.value("itemClass")
+            self.accessGroup = try json.value("accessGroup")
+            self.place = try json.valueIfPresent("place")
+            self.account = try json.valueIfPresent("account")
+            self.label = try json.valueIfPresent("label")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(number, for: "number")
+            try json.write(replacedAt, for: "replacedAt")
+            try json.write(writtenAt, for: "writtenAt")
+            try json.write(writer, for: "writer")
+            try json.write(writerName, for: "writerName")
+            try json.write(itemClass, for: "itemClass")
+            try json.write(accessGroup, for: "accessGroup")
+            try json.write(place, for: "place")
+            try json.write(account, for: "account")
+            try json.write(label, for: "label")
+            json.endObject()
+        }
+    }
+
+    /// The versions that are kept: at most ten of an item, for 30 days, and at most 1,000 are listed, the newest first.
+    ///
+    /// Only the device that had a version keeps it. passcode is sealed for "show history".
+    ///
+    /// Errors: NotOwner; NoCircle; PasscodeRejected; Refused: passcodeNotSet, locked, busy, staleNonce,
+    /// unreadablePasscode; Failed.
+    package enum ListReplaced: VarlinkMethod {
+        package static let name = "io.touchstone.Sync.ListReplaced"
+        package struct Parameters: MessageCodable {
+            package var passcode: SealedPasscode
+
+            package init(passcode: SealedPasscode) {
+                self.passcode = passcode
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.passcode = try json.value("passcode")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(passcode, for: "passcode")
+                json.endObject()
+            }
+        }
+
+        package struct Reply: MessageCodable {
+            package var versions: [SyncInterface.ReplacedVersion]
+
+            package init(versions: [SyncInterface.ReplacedVersion]) {
+                self.versions = versions
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.versions = try json.value("versions")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(versions, for: "versions")
+                json.endObject()
+            }
+        }
+    }
+
+    /// Puts a version into the keychain again, as the newest one, for all devices.
+    ///
+    /// What it replaces is kept in turn. passcode is sealed for "restore version NUMBER".
+    ///
+    /// Errors: those of ListReplaced, and Refused: noVersion: there is none of this number, or it can no longer be
+    /// read.
+    package enum Restore: VarlinkMethod {
+        package static let name = "io.touchstone.Sync.Restore"
+        package struct Parameters: MessageCodable {
+            /// 64 bits.
+            package var number: Int64
+            package var passcode: SealedPasscode
+
+            package init(number: Int64, passcode: SealedPasscode) {
+                self.number = number
+                self.passcode = passcode
+            }
+
+            package init(from json: MessageDecoder) throws {
+                try json.checkIsObject()
+                self.number = try json.value("number")
+                self.passcode = try json.value("passcode")
+            }
+
+            package func write(to json: inout JSONOutput) throws {
+                json.beginObject()
+                try json.write(number, for: "number")
+                try json.write(passcode, for: "passcode")
+                json.endObject()
+            }
+        }
+
+        package typealias Reply = Empty
+    }
+
     package enum Reason: String, CaseIterable, MessageCodable {
         case inCircle, invalidName, invalidApplication, invalidChallenge, invalidReveal, invalidLink
         case noApplication, noChallenge, nameTaken, otherChallenge, noMember, removed, full, tooOften, forked
-        case passcodeNotSet, locked, busy, staleNonce, unreadablePasscode
+        case passcodeNotSet, locked, busy, staleNonce, unreadablePasscode, wrongRecoveryKey, removedRecoveryKey
+        case noVersion
     }
 
     /// The caller is another user.

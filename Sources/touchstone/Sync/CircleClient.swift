@@ -49,15 +49,19 @@ struct CircleClient {
     }
 
     /// Asks for the passcode, seals it for one change, and has the enclave make the change.
+    ///
+    /// `secret` is sealed with it, and touchstoned can read neither.
+    @discardableResult
     func change<M: VarlinkMethod>(
-        _ method: M.Type, for purpose: SealedPasscode.Purpose, _ parameters: (SealedPasscode) -> M.Parameters
-    ) throws where M.Reply == Empty {
-        let passcode = try PasscodeEntry.current()
+        _ method: M.Type, for purpose: SealedPasscode.Purpose, with secret: PasscodeBuffer? = nil,
+        _ parameters: (SealedPasscode) -> M.Parameters
+    ) throws -> M.Reply {
+        let typed = [try PasscodeEntry.current()] + (secret.map { [$0] } ?? [])
         do {
-            _ = try PasscodeSeal.entering(key: { try PasscodeKeyFile(paths.passcodeKey).read() }) { seal in
+            return try PasscodeSeal.entering(key: { try PasscodeKeyFile(paths.passcodeKey).read() }) { seal in
                 let nonce = try device.client.call(SyncInterface.GetNonce.self, Empty()).nonce
                 return try device.client.call(
-                    method, parameters(seal.seal(typed: [passcode], for: purpose, nonce: nonce)))
+                    method, parameters(seal.seal(typed: typed, for: purpose, nonce: nonce)))
             }
         } catch {
             throw Failure.ofSync(error, paths)
@@ -118,7 +122,8 @@ extension Failure {
                     + (wait > 0 ? ", and the next try is possible in \(PlainText.seconds(wait)) s" : ""))
         }
         if let refused = error.as(SyncInterface.Refused.self) {
-            return Failure(.refused, sentence(refused.reason, paths))
+            return Failure(
+                refused.reason == .noVersion ? .no : .refused, sentence(refused.reason, paths))
         }
         return of(error, paths)
     }
@@ -144,6 +149,10 @@ extension Failure {
         case .busy: "\(paths.name) is busy with another passcode; try again"
         case .staleNonce: "the passcode came too late, because the device had moved on; try again"
         case .unreadablePasscode: "the enclave could not open what was sealed for it; try again"
+        case .wrongRecoveryKey:
+            "these words are no recovery key of this circle: they may be of another one, see --circle"
+        case .noVersion: "there is no such version, or it can no longer be read; 'touchstone sync history' lists them"
+        case .removedRecoveryKey: "this recovery key was removed from the circle, and opens nothing any more"
         }
     }
 }

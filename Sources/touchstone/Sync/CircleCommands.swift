@@ -239,6 +239,9 @@ struct SyncRemoveCommand: ParsableCommand {
         try circle.remove(member)
         try conversation.say("changed")
         try conversation.hear("done")
+        guard !member.isRecoveryKey else {
+            return StandardOutput.say("\(PlainText.line(member.name)) is removed, and no longer lets anybody in.")
+        }
         StandardOutput.say(
             "\(PlainText.line(member.name)) is removed. It reads nothing that is written from now on. It keeps what it had, so change "
                 + "the passwords that matter.")

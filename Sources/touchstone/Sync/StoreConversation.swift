@@ -29,7 +29,7 @@ struct StoreStep: Codable {
 
     /// Starts it for a device.
     init(_ paths: DevicePaths, _ arguments: [String]) throws {
-        mayAsk = ["create", "join"].contains(arguments.first)
+        mayAsk = ["create", "join", "recover"].contains(arguments.first)
         let program = try Program.ofSync.locate()
         unsafe setenv(DevicePaths.environmentVariable, paths.name, 1)
         var ends: [Int32] = [-1, -1]

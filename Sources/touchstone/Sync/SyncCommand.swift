@@ -15,9 +15,11 @@ struct SyncCommand: ParsableCommand {
               touchstone sync join /mnt/share/keychain         (on another one, which then shows six digits)
               touchstone sync approve                          (on the first one, which asks for the digits)
               touchstone sync status
+              touchstone sync recovery-key                     (words for the day when all devices are lost)
             """,
         subcommands: [
             SyncCreateCommand.self, SyncJoinCommand.self, SyncApproveCommand.self, SyncStatusCommand.self,
             SyncMembersCommand.self, SyncRemoveCommand.self, SyncLeaveCommand.self,
+            SyncRecoveryKeyCommand.self, SyncRecoverCommand.self, SyncHistoryCommand.self,
         ])
 }

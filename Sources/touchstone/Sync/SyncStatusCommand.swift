@@ -41,7 +41,6 @@ struct SyncStatusCommand: ParsableCommand {
     private static func lines(
         _ status: SyncInterface.GetStatus.Reply, _ store: StoreReport, _ paths: DevicePaths
     ) -> [String] {
-        let others = status.members.count { !$0.isThisDevice }
         var lines = Table.lines([
             ["Circle", "\(store.circle ?? "?"), \(status.members.count) members, key number \(status.epoch ?? 0)"],
             ["Store", PlainText.line(store.address ?? "none: 'touchstone sync leave', then join again")],
@@ -51,11 +50,7 @@ struct SyncStatusCommand: ParsableCommand {
                 store.isRunning ? "runs" : "does not run; start it: \(SyncService.startCommand(paths))",
             ],
             ["Waiting", status.waiting == 0 ? "nothing" : "\(status.waiting) changes, until the device is unlocked"],
-            [
-                "Ways back",
-                others == 0
-                    ? "none: if this device is lost, only a backup has its items" : "\(others): each other member",
-            ],
+            ["Ways back", status.waysBack],
         ])
         lines.append("")
         lines += status.memberLines
@@ -104,6 +99,21 @@ extension DeviceClient {
 }
 
 extension SyncInterface.GetStatus.Reply {
+    /// How the items come back if this device is lost.
+    var waysBack: String {
+        let devices = members.count { !$0.isThisDevice && !$0.isRecoveryKey }
+        let keys = members.count(where: \.isRecoveryKey)
+        let ways = [
+            devices == 0 ? nil : devices == 1 ? "1 other device" : "\(devices) other devices",
+            keys == 0 ? nil : keys == 1 ? "1 recovery key" : "\(keys) recovery keys",
+        ].compactMap(\.self)
+        let advice = keys == 0 ? "; 'touchstone sync recovery-key' makes one more" : ""
+        guard !ways.isEmpty else {
+            return "none: if this device is lost, only a backup has its items\(advice)"
+        }
+        return "\(devices + keys): \(ways.joined(separator: ", "))\(advice)"
+    }
+
     /// A line for each member.
     var memberLines: [String] {
         Table.lines(
@@ -118,6 +128,7 @@ extension SyncInterface.GetStatus.Reply {
 extension SyncInterface.Member {
     fileprivate var heard: String {
         guard !isThisDevice else { return "this device" }
+        guard !isRecoveryKey else { return "recovery key" }
         guard let lastHeard else { return "never heard" }
         let seconds = max(Date.now.timeIntervalSinceReferenceDate - lastHeard, 0)
         let units = [(86_400.0, "days"), (3600, "hours"), (60, "minutes")]
@@ -131,7 +142,7 @@ extension SyncInterface.Member {
         case .rolledBack: "the store gave back an older state of it"
         case .forked: "it has another circle: remove it, and let it join again"
         case .clock: "its clock is more than a day ahead"
-        case nil: isThisDevice || isComplete ? "complete" : "on its way"
+        case nil: isRecoveryKey ? "on paper" : isThisDevice || isComplete ? "complete" : "on its way"
         }
     }
 }

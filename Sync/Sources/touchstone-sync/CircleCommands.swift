@@ -106,6 +106,32 @@ struct Join: ParsableCommand {
     }
 }
 
+/// The store's half of `touchstone sync recover`.
+struct Recover: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "A part of 'touchstone sync recover'.", shouldDisplay: false)
+    @OptionGroup var store: StoreOptions
+
+    func run() throws {
+        let options = store
+        try Conversation.run { conversation in
+            let (settings, store) = try await conversation.newStore(options)
+            let links = try await ChainExchange.links(in: store)
+            guard !links.isEmpty else {
+                throw Refusal(text: "there is no circle named \(settings.circle) at this store: look at --circle")
+            }
+            conversation.say(Step(step: "links", links: links))
+            try settings.save(conversation.device)
+            do {
+                _ = try await Change.publish(conversation, store)
+            } catch {
+                try StoreSettings.remove(conversation.device)
+                throw error
+            }
+        }
+    }
+}
+
 /// How long a person may take to go to another device.
 enum Waits {
     static let pause = Duration.milliseconds(500)

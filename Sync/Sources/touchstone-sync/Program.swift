@@ -20,6 +20,6 @@ import BridgeProcesses
             """,
         version: BridgeVersion.current,
         subcommands: [
-            Serve.self, Create.self, Join.self, Approve.self, Change.self, Leave.self, Look.self,
+            Serve.self, Create.self, Join.self, Approve.self, Change.self, Recover.self, Leave.self, Look.self,
         ], defaultSubcommand: Serve.self)
 }

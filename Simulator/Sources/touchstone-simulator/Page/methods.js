@@ -59,6 +59,9 @@ export const methods = {
   "io.touchstone.Enclave.ApproveApplicant": [["application", "reveal", "passcode", "caller"], ["ticket"]],
   "io.touchstone.Enclave.JoinCircle": [["links", "passcode", "caller"], ["ticket"]],
   "io.touchstone.Enclave.RemoveMember": [["member", "name", "lastCounter", "passcode", "caller"], ["ticket"]],
+  "io.touchstone.Enclave.AddRecoveryKey": [["name", "passcode", "caller"], ["ticket"]],
+  "io.touchstone.Enclave.RecoverCircle": [["links", "name", "passcode", "caller"], ["ticket"]],
+  "io.touchstone.Enclave.AuthorizeHistory": [["number", "passcode", "caller"], ["ticket"]],
   "io.touchstone.Enclave.AddLinks": [["links"], ["count"]],
   "io.touchstone.Enclave.SealRecords": [["records"], ["records"]],
   "io.touchstone.Enclave.OpenRecords": [["records"], ["records"]],
@@ -143,4 +146,8 @@ export const methods = {
   "io.touchstone.Sync.Approve": [["application", "reveal", "passcode"], []],
   "io.touchstone.Sync.Join": [["links", "passcode"], []],
   "io.touchstone.Sync.Remove": [["member", "name", "passcode"], []],
+  "io.touchstone.Sync.AddRecoveryKey": [["name", "passcode"], []],
+  "io.touchstone.Sync.Recover": [["links", "name", "passcode"], []],
+  "io.touchstone.Sync.ListReplaced": [["passcode"], ["versions"]],
+  "io.touchstone.Sync.Restore": [["number", "passcode"], []],
 };
