@@ -206,7 +206,9 @@ def whatever_is_flipped_or_cut_is_refused(circle):
     whole = [evil.object("head", last), evil.object("record", deleted), evil.object("record", second_signature(record))] * 2
     equal(set(circle.give(*whole)), {"taken"}, "what is whole")
     circle.attacked("repeated", 3)
-    # Links: one of each kind, before it is taken.
+    # Links: one of each kind, before it is taken. Nobody else puts one meanwhile.
+    for device in circle.devices:
+        device.stop()
     other, third = Member("other", evil.chain), Member("third", evil.chain)
     for make in (
         lambda: evil.chain.adding(evil, other), lambda: evil.chain.adding(evil, third, is_recovery_key=1),
@@ -226,6 +228,8 @@ def whatever_is_flipped_or_cut_is_refused(circle):
         # A second signature is no fork.
         equal(done(circle.desk, "AddLinks", links=[encode(second_signature(link))])["count"], len(evil.chain.links), "known")
         circle.attacked("a second signature")
+    for device in circle.devices:
+        device.start("--poll", "1")
     circle.works("after all of them")
 
 

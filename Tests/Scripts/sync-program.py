@@ -4,11 +4,13 @@
 Each device has directories of its own, its own daemons and its own touchstone-sync.
 """
 
+import contextlib
 import os
 import pathlib
 import random
 import shutil
 import signal
+import time
 
 from device import LONGEST_WAIT, call, check, equal, main, wait_for
 from keychain import PASSCODE
@@ -141,37 +143,97 @@ def an_object_store_does_it_too(laptop, desktop):
         both_ways(laptop, desktop, "object store, polls of 1 s")
 
 
-@with_members("laptop", "desktop")
-def killed_at_random_times_it_loses_nothing(laptop, desktop):
-    seed = int(os.environ.get("SYNC_SEED", random.randrange(1 << 32)))
-    dice = random.Random(seed)
-    with directory() as store:
-        laptop.found(store)
-        laptop.start("--poll", "1")
-        desktop.join(store, laptop)
-        desktop.start("--poll", "1")
-        expected = {}
-        for number in range(200):
-            # Each account belongs to one device, so that the last writer is known.
-            member = dice.choice((laptop, desktop))
-            account = f"{member.name} {dice.randrange(20)}"
+def kills(store, servers, devices, changes, dice):
+    """SY-41: changes on three devices, while everything between and below them is killed at random; all are equal at the end.
+
+    Accounts of a device are changed by it alone, so that their last values are known. Shared ones are changed by all.
+    """
+    first, *others = devices
+    first.found(store)
+    first.start("--poll", "1")
+    for other in others:
+        other.join(store, first)
+        other.start("--poll", "1")
+    # A short run needs more of them to have some.
+    often = 5 if changes < 500 else 1
+    expected, count, is_stopped, ill = {}, {"changes": 0, "touchstone-sync": 0, "daemons": 0, "servers": 0}, False, set()
+    for number in range(changes):
+        device = dice.choice(devices)
+        if device in ill:
+            device.revive()
+            ill.discard(device)
+        value = f"value {number}"
+        if dice.random() < 0.1:
+            account = f"shared {dice.randrange(5)}"
+            if account not in device.items():
+                device.add(account, value)
+            elif dice.random() < 0.8:
+                # Another device's deletion may come between the two calls.
+                with contextlib.suppress(AssertionError):
+                    device.update(account, value)
+            else:
+                with contextlib.suppress(AssertionError):
+                    device.delete(account)
+        else:
+            account = f"{device.name} {dice.randrange(20)}"
             if account in expected and dice.random() < 0.25:
-                member.delete(account)
+                device.delete(account)
                 del expected[account]
             else:
-                (member.update if account in expected else member.add)(account, f"value {number}")
-                expected[account] = f"value {number}"
-            if dice.random() < 0.05:
-                killed = dice.choice((laptop, desktop))
-                killed.stop(signal.SIGKILL)
-                killed.start("--poll", "1")
-        for member in (laptop, desktop):
+                (device.update if account in expected else device.add)(account, value)
+                expected[account] = value
+        count["changes"] += 1
+        chance, victim = dice.random() / often, dice.choice(devices)
+        if chance < 0.03:
+            victim.stop(signal.SIGKILL)
+            victim.start("--poll", "1", waits=False)
+            count["touchstone-sync"] += 1
+        elif chance < 0.05:
+            with contextlib.suppress(OSError, KeyError):
+                os.kill(victim.daemons[dice.choice(("touchstoned", "touchstone-enclave"))], signal.SIGKILL)
+                ill.add(victim)
+                count["daemons"] += 1
+        elif chance < 0.06 or is_stopped and dice.random() < 0.3:
+            is_stopped = servers(is_stopped)
+            count["servers"] += not is_stopped
+    if is_stopped:
+        servers(is_stopped)
+    for device in devices:
+        device.revive()
+
+    def are_equal():
+        all_items = [device.items() for device in devices]
+        own = {account: value for account, value in all_items[0].items() if not account.startswith("shared")}
+        return own == expected and all(items == all_items[0] for items in all_items)
+
+    started = time.monotonic()
+    wait_for(are_equal, f"all devices to be equal: {[device.items() for device in devices]} and {expected}", 4 * LONGEST_WAIT)
+    print(f"{count}, {len(first.items())} items, equal {time.monotonic() - started:.1f} s after the last change", flush=True)
+
+
+def killed(kind):
+    @with_members("laptop", "desktop", "phone")
+    def run(*devices):
+        seed = int(os.environ.get("SYNC_SEED", random.randrange(1 << 32)))
+        with Servers() as servers:
+            def crash(is_stopped):
+                """Whether the store is gone now."""
+                if kind == "postgresql":
+                    equal(servers.ask("restart"), "ready", "PostgreSQL, stopped at once")
+                    return False
+                equal(servers.ask("s3 start" if is_stopped else "s3 stop"), "ready", "the S3 server")
+                return not is_stopped
+
             try:
-                wait_for(lambda member=member: member.items() == expected, f"all on {member.name}")
-            except AssertionError as error:
-                raise AssertionError(f"SYNC_SEED={seed}: {error}\n{member.items()}\n{expected}\n{member.sync_log}") from error
+                kills(getattr(servers, kind)(), crash, devices, int(os.environ.get("SYNC_CHANGES", "40")), random.Random(seed))
+            except BaseException:
+                print(f"SYNC_SEED={seed}", *(device.sync_log for device in devices), sep="\n")
+                raise
+
+    run.__name__ = f"everything_is_killed_on_{kind}"
+    return run
 
 
 main(
     devices_join_synchronize_and_are_removed, wrong_digits_let_nobody_in, credentials_are_in_no_file_and_wrong_ones_are_named,
-    postgresql_brings_an_item_at_once_and_comes_back, an_object_store_does_it_too, killed_at_random_times_it_loses_nothing)
+    postgresql_brings_an_item_at_once_and_comes_back, an_object_store_does_it_too, killed("postgresql"), killed("bucket"))

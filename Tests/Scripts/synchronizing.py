@@ -73,11 +73,13 @@ class Member(Device):
         self.stop()
         super().__exit__()
 
-    def start(self, *options):
-        """Runs touchstone-sync, and waits for its line."""
+    def start(self, *options, waits=True):
+        """Runs touchstone-sync, and waits for its line, which comes once the store and the device answer."""
         with open(self.work / "sync.log", "a") as log:
             self.process = subprocess.Popen(
                 [SYNC, *options], env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True)
+        if not waits:
+            return None
         line = self.process.stdout.readline()
         check(line.startswith("ready: "), f"{self.name}: {line!r} {self.sync_log}")
         return line
@@ -92,6 +94,15 @@ class Member(Device):
     @property
     def sync_log(self):
         return (self.work / "sync.log").read_text()
+
+    def revive(self):
+        """Waits until the device answers again after a kill, and unlocks it."""
+        def is_unlocked():
+            if self.status and self.status["isLocked"]:
+                self.touchstone("device", "unlock", input=f"{PASSCODE}\n")
+            return self.status and not self.status["isLocked"]
+
+        wait_for(is_unlocked, f"{self.name} to come back: {self.log}")
 
     def begin(self, *words):
         return subprocess.Popen(
