@@ -67,6 +67,13 @@ extension Ledger {
         }
     }
 
+    /// What a member said that was removed is no claim: the others' heads make theirs again.
+    mutating func forgetClaims() {
+        claims = [:]
+        for member in membership.members where faults[member] == .missing { faults[member] = nil }
+        unchecked.formUnion(membership.members)
+    }
+
     /// Another member has more of this one than it knows itself: it was restored from a copy.
     package var isRestored: Bool { claims[me].map { $0.counter > counter } ?? false }
 
@@ -81,12 +88,14 @@ extension Ledger {
         return others.contains { $0.counter <= stable[$0.member] ?? 0 && isOlder(version, than: $0) }
     }
 
-    /// The sum of what is alive by a head's own account.
-    private func sum(of head: MemberHead, _ key: SymmetricKey) -> RecordSum {
+    /// The sum of what is alive by a head's own account; `isDropped` is of what its member may have dropped all the same.
+    private func sum(
+        of head: MemberHead, _ key: SymmetricKey, isDropped: (RecordVersion) -> Bool = { _ in false }
+    ) -> RecordSum {
         let alive = (names[head.member] ?? [:]).compactMap { counter, name -> RecordVersion? in
             guard counter <= head.counter,
                 let version = versions[name]?.first(where: { $0.member == head.member && $0.counter == counter }),
-                !isDead(version, head.stable, time: head.time)
+                !isDead(version, head.stable, time: head.time), !isDropped(version)
             else { return nil }
             return version
         }
@@ -102,7 +111,7 @@ extension Ledger {
     private mutating func check(_ member: MemberID) {
         guard let head = heads[member], let key = sumKeys[head.epoch], member != me else { return }
         if head.counter <= seen[member] ?? 0, completeLinks[member] == head.link, claims[member] == nil { return }
-        guard sum(of: head, key) == head.sum else {
+        guard fits(head, key) else {
             if faults[member] == nil, head.counter > seen[member] ?? 0 { faults[member] = .missing }
             return
         }
@@ -118,6 +127,18 @@ extension Ledger {
         let isFirst = (seen[member] ?? 0) == 0
         seen[member] = head.counter
         if isFirst { touched.formUnion((names[member] ?? [:]).values) }
+    }
+
+    /// Whether all that a head covers is here.
+    ///
+    /// What a removed member wrote may have made its member drop something, and this device, which came later, was never given it. So
+    /// something that is replaced may be left out. The sum is its member's word that nothing else of it is alive.
+    private func fits(_ head: MemberHead, _ key: SymmetricKey) -> Bool {
+        if sum(of: head, key) == head.sum { return true }
+        guard let seen = seen[head.member], !membership.removed.isEmpty else { return false }
+        return sum(of: head, key) { version in
+            version.counter <= seen && (versions[version.name] ?? []).contains { isOlder(version, than: $0) }
+        } == head.sum
     }
 
     /// Counters of this device's records that a store has to have; it should delete all others.

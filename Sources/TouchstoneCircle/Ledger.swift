@@ -214,17 +214,6 @@ package struct Ledger: Sendable {
         return .taken
     }
 
-    /// Forgets what a member dropped before this device had heard that it was written: what the store no longer lists, up to the newest head.
-    package mutating func reconcile(_ member: MemberID, listed: Set<UInt64>) {
-        guard member != me, let head = heads[member] else { return }
-        for (counter, name) in names[member] ?? [:]
-        where counter > seen[member] ?? 0 && counter <= head.counter && !listed.contains(counter) {
-            remove(name) { $0.member == member && $0.counter == counter }
-        }
-        unchecked.insert(member)
-        checkHeads()
-    }
-
     /// The circle has changed.
     ///
     /// What a removed member wrote after its last counter counts no more. But an older version may be forgotten where all members had a newer
@@ -233,8 +222,10 @@ package struct Ledger: Sendable {
     ///
     /// - Returns: What was written anew, and the version that has its content.
     package mutating func update(_ membership: Membership) -> [(from: RecordVersion, to: RecordVersion)] {
+        let isAnyRemoved = membership.removed.count > self.membership.removed.count
         self.membership = membership
         if !hasOthers { lastContact = nil }
+        if isAnyRemoved { forgetClaims() }
         var adopted: [(RecordVersion, RecordVersion)] = []
         for (member, removal) in membership.removed.sorted(by: { $0.key < $1.key }) {
             heads[member] = nil

@@ -243,6 +243,11 @@ enum ItemAttributes {
                 let kind = take(1)?.first.flatMap(Kind.init), let length = take(4),
                 let content = take(Int(number(length)))
             else { return nil }
+            switch kind {
+            case .number, .real, .date: guard content.count == 8 else { return nil }
+            case .boolean: guard content.count == 1 else { return nil }
+            case .string, .data, .accessControl: break
+            }
             let value: AttributeValue
             switch kind {
             case .string: value = .string(String(decoding: content, as: UTF8.self))

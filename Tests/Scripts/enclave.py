@@ -109,8 +109,8 @@ class Opened:
         return plain[:32]
 
 
-def seal_passcodes(public_key, passcodes, context):
-    """HPKE, base mode: DHKEM X25519 with HKDF-SHA256, HKDF-SHA256, ChaCha20-Poly1305 (RFC 9180)."""
+def hpke(ephemeral_secret, encapsulated, public_key, info):
+    """Key and nonce of HPKE, base mode: DHKEM X25519 with HKDF-SHA256, HKDF-SHA256, ChaCha20-Poly1305 (RFC 9180)."""
 
     def extract(suite, salt, label, key):
         return hmac.new(salt, b"HPKE-v1" + suite + label + key, hashlib.sha256).digest()
@@ -119,18 +119,33 @@ def seal_passcodes(public_key, passcodes, context):
         labelled = struct.pack(">H", length) + b"HPKE-v1" + suite + label + info
         return HKDFExpand(hashes.SHA256(), length, labelled).derive(key)
 
-    payload = b"".join(
-        struct.pack("<H", len(text)) + text.ljust(256, b"\0") for text in (passcode.encode() for passcode in passcodes))
+    kem, suite = b"KEM\x00\x20", b"HPKE\x00\x20\x00\x01\x00\x03"
+    shared = expand(
+        kem, extract(kem, b"", b"eae_prk", ephemeral_secret), b"shared_secret", encapsulated + public_key, 32)
+    schedule = b"\0" + extract(suite, b"", b"psk_id_hash", b"") + extract(suite, b"", b"info_hash", info)
+    secret = extract(suite, shared, b"secret", b"")
+    return expand(suite, secret, b"key", schedule, 32), expand(suite, secret, b"base_nonce", schedule, 12)
+
+
+def hpke_seal(public_key, plaintext, info, context):
+    """Encapsulated key and ciphertext."""
     ephemeral = x25519.X25519PrivateKey.generate()
     encapsulated = ephemeral.public_key().public_bytes_raw()
     secret = ephemeral.exchange(x25519.X25519PublicKey.from_public_bytes(public_key))
-    kem, suite = b"KEM\x00\x20", b"HPKE\x00\x20\x00\x01\x00\x03"
-    shared = expand(kem, extract(kem, b"", b"eae_prk", secret), b"shared_secret", encapsulated + public_key, 32)
-    schedule = b"\0" + extract(suite, b"", b"psk_id_hash", b"") + extract(
-        suite, b"", b"info_hash", b"io.touchstone.passcode 1")
-    secret = extract(suite, shared, b"secret", b"")
-    key, nonce = expand(suite, secret, b"key", schedule, 32), expand(suite, secret, b"base_nonce", schedule, 12)
-    ciphertext = ChaCha20Poly1305(key).encrypt(nonce, payload, context)
+    key, nonce = hpke(secret, encapsulated, public_key, info)
+    return encapsulated, ChaCha20Poly1305(key).encrypt(nonce, plaintext, context)
+
+
+def hpke_open(private_key, encapsulated, ciphertext, info, context):
+    secret = private_key.exchange(x25519.X25519PublicKey.from_public_bytes(encapsulated))
+    key, nonce = hpke(secret, encapsulated, private_key.public_key().public_bytes_raw(), info)
+    return ChaCha20Poly1305(key).decrypt(nonce, ciphertext, context)
+
+
+def seal_passcodes(public_key, passcodes, context):
+    payload = b"".join(
+        struct.pack("<H", len(text)) + text.ljust(256, b"\0") for text in (passcode.encode() for passcode in passcodes))
+    encapsulated, ciphertext = hpke_seal(public_key, payload, b"io.touchstone.passcode 1", context)
     return {"encapsulatedKey": encode(encapsulated), "ciphertext": encode(ciphertext)}
 
 

@@ -4,9 +4,7 @@
 Each device has directories of its own, its own daemons and its own touchstone-sync.
 """
 
-import base64
 import contextlib
-import functools
 import hashlib
 import json
 import os
@@ -14,206 +12,11 @@ import pathlib
 import random
 import shutil
 import signal
-import subprocess
-import sys
-import tempfile
 import time
-import urllib.request
 
-from device import LONGEST_WAIT, PROGRAMS, REPOSITORY, Device, call, check, equal, main, wait_for
+from device import LONGEST_WAIT, REPOSITORY, call, check, equal, main, wait_for
 from keychain import PASSCODE
-
-SYNC = PROGRAMS / "touchstone-sync"
-if not os.access(SYNC, os.X_OK):
-    sys.exit(f"{SYNC} is not there: run make sync")
-
-
-class Servers:
-    """PostgreSQL and an S3 server: Tests/Scripts/sync_servers.py, which ends with this object."""
-
-    def __enter__(self):
-        self.process = subprocess.Popen(
-            [sys.executable, REPOSITORY / "Tests/Scripts/sync_servers.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.said = json.loads(self.process.stdout.readline())
-        return self
-
-    def __exit__(self, *_):
-        self.process.stdin.close()
-        self.process.wait(LONGEST_WAIT)
-
-    def ask(self, line):
-        self.process.stdin.write(f"{line}\n")
-        self.process.stdin.flush()
-        return json.loads(self.process.stdout.readline())
-
-    def postgresql(self):
-        return Store([self.ask("database")], self.said["password"])
-
-    def bucket(self):
-        url, name = f"http://127.0.0.1:{self.said['port']}", f"keychains-{random.randrange(1 << 32)}"
-        urllib.request.urlopen(urllib.request.Request(f"{url}/-/{name}", data=b"{}", method="POST"), timeout=LONGEST_WAIT).close()
-        return Store([f"{url}/{name}?region={self.said['region']}", "--key-id", self.said["key"]], self.said["secret"])
-
-
-class Store:
-    """words: of the command line; secret: what the command asks for, or None."""
-
-    def __init__(self, words, secret=None):
-        self.words, self.lines = words, "" if secret is None else f"{secret}\n"
-
-
-class Member(Device):
-    """A device with a touchstone-sync of its own."""
-
-    def __init__(self, name):
-        super().__init__(name)
-        self.process = None
-
-    def __enter__(self):
-        super().__enter__()
-        self.set_up(PASSCODE)
-        return self
-
-    def __exit__(self, *_):
-        self.stop()
-        super().__exit__()
-
-    def start(self, *options):
-        """Runs touchstone-sync, and waits for its line."""
-        with open(self.work / "sync.log", "a") as log:
-            self.process = subprocess.Popen(
-                [SYNC, *options], env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True)
-        line = self.process.stdout.readline()
-        check(line.startswith("ready: "), f"{self.name}: {line!r} {self.sync_log}")
-        return line
-
-    def stop(self, number=signal.SIGTERM):
-        if self.process:
-            self.process.send_signal(number)
-            status = self.process.wait(LONGEST_WAIT)
-            self.process = None
-            return status
-
-    @property
-    def sync_log(self):
-        return (self.work / "sync.log").read_text()
-
-    def begin(self, *words):
-        return subprocess.Popen(
-            [self.programs / "touchstone", "sync", *words], env=self.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True)
-
-    def found(self, store, status=0):
-        return self.run("sync", "create", *store.words, "--name", self.name, input=f"{store.lines}{PASSCODE}\n", status=status)
-
-    def join(self, store, approver, digits=lambda shown: shown, status=0):
-        """This device joins, and the approver's owner types the digits."""
-        joining = self.begin("join", *store.words, "--name", self.name)
-        joining.stdin.write(store.lines)
-        joining.stdin.flush()
-        try:
-            until(joining, "touchstone sync approve")
-            approving = approver.begin("approve")
-            shown = until(joining, "").strip() if until(joining, "Type these digits there:") else ""
-            said, _ = approving.communicate(f"{digits(shown)}\n{PASSCODE}\n", timeout=LONGEST_WAIT)
-            equal(approving.returncode, status, f"approve: {said}")
-            said, _ = joining.communicate(f"{PASSCODE}\n", timeout=LONGEST_WAIT)
-            equal(joining.returncode, status, f"join: {said}")
-            return said
-        finally:
-            joining.kill()
-            joining.wait()
-
-    def recovery_key(self):
-        """Makes one, and answers its words."""
-        made = self.run("sync", "recovery-key", input=f"{PASSCODE}\n")
-        check("only this once" in made.stderr, made.stderr)
-        return made.stdout.strip()
-
-    def recover(self, store, words, status=0):
-        said = self.run("sync", "recover", *store.words, "--name", self.name, input=f"{store.lines}{words}\n{PASSCODE}\n", status=status)
-        return said.stdout + said.stderr
-
-    # items that travel
-
-    def add(self, account, value):
-        error, reply = call(self.connect(), "Keychain.Add", attributes=row(account) | {"v_Data": data(value), "pdmn": {"string": "ak"}})
-        equal(error, None, f"{self.name}: add {account}: {reply}")
-
-    def update(self, account, value):
-        error, reply = call(self.connect(), "Keychain.Update", query=row(account), attributes={"v_Data": data(value)})
-        equal(error, None, f"{self.name}: update {account}: {reply}")
-
-    def delete(self, account):
-        error, reply = call(self.connect(), "Keychain.Delete", query=row(account))
-        equal(error, None, f"{self.name}: delete {account}: {reply}")
-
-    def items(self):
-        """Values by account, as an app reads them that has the group."""
-        query = {
-            "class": {"string": "genp"}, "sync": {"boolean": True}, "m_Limit": {"string": "m_LimitAll"},
-            "r_Attributes": {"boolean": True}, "r_Data": {"boolean": True},
-        }
-        error, reply = call(self.connect(), "Keychain.CopyMatching", query=query)
-        if error:
-            return {}
-        return {
-            item["attributes"]["acct"]["string"]: base64.b64decode(item["data"]).decode() for item in reply["items"]}
-
-    def status_of_circle(self, status=0):
-        return json.loads(self.run("sync", "status", "--json", status=status).stdout)
-
-    def members(self):
-        return sorted(member["name"] for member in json.loads(self.run("sync", "members", "--json").stdout))
-
-
-def row(account):
-    return {
-        "class": {"string": "genp"}, "svce": {"string": "sync test"}, "acct": {"string": account}, "sync": {"boolean": True},
-    }
-
-
-def data(value):
-    return {"data": base64.b64encode(value.encode()).decode()}
-
-
-def until(process, words):
-    """Reads lines until one has these words."""
-    seen = ""
-    while True:
-        line = process.stdout.readline()
-        check(line, f"it ended before '{words}': {seen}")
-        seen += line
-        if words in line:
-            return line
-
-
-def appears(member, account, value, seconds=LONGEST_WAIT):
-    started = time.monotonic()
-    wait_for(lambda: member.items().get(account) == value, f"{account} on {member.name}: {member.sync_log}", seconds)
-    return time.monotonic() - started
-
-
-def with_members(*names):
-    def decorate(body):
-        @functools.wraps(body)
-        def run():
-            with contextlib.ExitStack() as stack:
-                body(*(stack.enter_context(Member(name)) for name in names))
-
-        return run
-
-    return decorate
-
-
-@contextlib.contextmanager
-def directory():
-    path = pathlib.Path(tempfile.mkdtemp(prefix="touchstone-store."))
-    try:
-        yield Store([str(path)])
-    finally:
-        # One that still runs may delete from it, too.
-        shutil.rmtree(path, ignore_errors=True)
+from synchronizing import Servers, appears, directory, with_members
 
 
 def both_ways(one, two, what):
@@ -342,35 +145,95 @@ def an_object_store_does_it_too(laptop, desktop):
         both_ways(laptop, desktop, "object store, polls of 1 s")
 
 
-@with_members("laptop", "desktop")
-def killed_at_random_times_it_loses_nothing(laptop, desktop):
-    seed = int(os.environ.get("SYNC_SEED", random.randrange(1 << 32)))
-    dice = random.Random(seed)
-    with directory() as store:
-        laptop.found(store)
-        laptop.start("--poll", "1")
-        desktop.join(store, laptop)
-        desktop.start("--poll", "1")
-        expected = {}
-        for number in range(200):
-            # Each account belongs to one device, so that the last writer is known.
-            member = dice.choice((laptop, desktop))
-            account = f"{member.name} {dice.randrange(20)}"
+def kills(store, servers, devices, changes, dice):
+    """SY-41: changes on three devices, while everything between and below them is killed at random; all are equal at the end.
+
+    Accounts of a device are changed by it alone, so that their last values are known. Shared ones are changed by all.
+    """
+    first, *others = devices
+    first.found(store)
+    first.start("--poll", "1")
+    for other in others:
+        other.join(store, first)
+        other.start("--poll", "1")
+    # A short run needs more of them to have some.
+    often = 5 if changes < 500 else 1
+    expected, count, is_stopped, ill = {}, {"changes": 0, "touchstone-sync": 0, "daemons": 0, "servers": 0}, False, set()
+    for number in range(changes):
+        device = dice.choice(devices)
+        if device in ill:
+            device.revive()
+            ill.discard(device)
+        value = f"value {number}"
+        if dice.random() < 0.1:
+            account = f"shared {dice.randrange(5)}"
+            if account not in device.items():
+                device.add(account, value)
+            elif dice.random() < 0.8:
+                # Another device's deletion may come between the two calls.
+                with contextlib.suppress(AssertionError):
+                    device.update(account, value)
+            else:
+                with contextlib.suppress(AssertionError):
+                    device.delete(account)
+        else:
+            account = f"{device.name} {dice.randrange(20)}"
             if account in expected and dice.random() < 0.25:
-                member.delete(account)
+                device.delete(account)
                 del expected[account]
             else:
-                (member.update if account in expected else member.add)(account, f"value {number}")
-                expected[account] = f"value {number}"
-            if dice.random() < 0.05:
-                killed = dice.choice((laptop, desktop))
-                killed.stop(signal.SIGKILL)
-                killed.start("--poll", "1")
-        for member in (laptop, desktop):
+                (device.update if account in expected else device.add)(account, value)
+                expected[account] = value
+        count["changes"] += 1
+        chance, victim = dice.random() / often, dice.choice(devices)
+        if chance < 0.03:
+            victim.stop(signal.SIGKILL)
+            victim.start("--poll", "1", waits=False)
+            count["touchstone-sync"] += 1
+        elif chance < 0.05:
+            with contextlib.suppress(OSError, KeyError):
+                os.kill(victim.daemons[dice.choice(("touchstoned", "touchstone-enclave"))], signal.SIGKILL)
+                ill.add(victim)
+                count["daemons"] += 1
+        elif chance < 0.06 or is_stopped and dice.random() < 0.3:
+            is_stopped = servers(is_stopped)
+            count["servers"] += not is_stopped
+    if is_stopped:
+        servers(is_stopped)
+    for device in devices:
+        device.revive()
+
+    def are_equal():
+        all_items = [device.items() for device in devices]
+        own = {account: value for account, value in all_items[0].items() if not account.startswith("shared")}
+        return own == expected and all(items == all_items[0] for items in all_items)
+
+    started = time.monotonic()
+    wait_for(are_equal, f"all devices to be equal: {[device.items() for device in devices]} and {expected}", 4 * LONGEST_WAIT)
+    print(f"{count}, {len(first.items())} items, equal {time.monotonic() - started:.1f} s after the last change", flush=True)
+
+
+def killed(kind):
+    @with_members("laptop", "desktop", "phone")
+    def run(*devices):
+        seed = int(os.environ.get("SYNC_SEED", random.randrange(1 << 32)))
+        with Servers() as servers:
+            def crash(is_stopped):
+                """Whether the store is gone now."""
+                if kind == "postgresql":
+                    equal(servers.ask("restart"), "ready", "PostgreSQL, stopped at once")
+                    return False
+                equal(servers.ask("s3 start" if is_stopped else "s3 stop"), "ready", "the S3 server")
+                return not is_stopped
+
             try:
-                wait_for(lambda member=member: member.items() == expected, f"all on {member.name}")
-            except AssertionError as error:
-                raise AssertionError(f"SYNC_SEED={seed}: {error}\n{member.items()}\n{expected}\n{member.sync_log}") from error
+                kills(getattr(servers, kind)(), crash, devices, int(os.environ.get("SYNC_CHANGES", "40")), random.Random(seed))
+            except BaseException:
+                print(f"SYNC_SEED={seed}", *(device.sync_log for device in devices), sep="\n")
+                raise
+
+    run.__name__ = f"everything_is_killed_on_{kind}"
+    return run
 
 
 @with_members("laptop", "desktop")
@@ -514,5 +377,5 @@ def a_recovery_key_brings_everything_back(laptop, desktop, fresh):
 
 main(
     devices_join_synchronize_and_are_removed, wrong_digits_let_nobody_in, credentials_are_in_no_file_and_wrong_ones_are_named,
-    postgresql_brings_an_item_at_once_and_comes_back, an_object_store_does_it_too, killed_at_random_times_it_loses_nothing,
+    postgresql_brings_an_item_at_once_and_comes_back, an_object_store_does_it_too, killed("postgresql"), killed("bucket"),
     a_recovery_key_brings_everything_back, what_another_device_replaced_can_be_had_back)

@@ -3,7 +3,8 @@
     .build-python/bin/python Tests/Scripts/sync_servers.py
 
 Prints one line of JSON when both work, and ends with its input. Each line of input is a command, and gets a line as an
-answer: "database" (a new one: its address), "restart" (PostgreSQL, as after a loss of power), or "query DATABASE SQL".
+answer: "database" (a new one: its address), "restart" (PostgreSQL, as after a loss of power), "query DATABASE SQL", or "s3 stop"
+and "s3 start" (what it has stays).
 
 The S3 server is moto. In front of it each request's signature is made again by botocore and compared. moto looks at the
 conditions of a put and then puts, which is no single step if two requests come at once. So one thread serves all.
@@ -177,11 +178,23 @@ class OneDate(WSGIRequestHandler):
 def s3_server():
     os.environ.update(AWS_ACCESS_KEY_ID=KEY, AWS_SECRET_ACCESS_KEY=SECRET, AWS_DEFAULT_REGION=REGION)
     logging.getLogger("werkzeug").setLevel(logging.CRITICAL)
-    app = FaultyServer(create_backend_app("s3"))
-    server = make_server("127.0.0.1", 0, app, threaded=False, request_handler=OneDate)
-    server.log = lambda *_: None
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    return server.server_port
+    return S3Server(FaultyServer(create_backend_app("s3")))
+
+
+class S3Server:
+    def __init__(self, app):
+        self.app, self.port = app, 0
+        self.start()
+
+    def start(self):
+        self.server = make_server("127.0.0.1", self.port, self.app, threaded=False, request_handler=OneDate)
+        self.server.log = lambda *_: None
+        self.port = self.server.server_port
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
 
 
 def tls_server():
@@ -209,13 +222,13 @@ def tls_server():
 
 def main():
     # What ends with an error on purpose writes nothing.
-    port = s3_server()
+    s3 = s3_server()
     with PostgreSQL() as postgresql:
         def address(database):
             return f"postgresql://{postgresql.USER}@/{database.rpartition('=')[2]}?host={postgresql.work}"
 
         say = lambda answer: print(json.dumps(answer), flush=True)
-        say({"port": port, "tls": tls_server(), "password": postgresql.password, "key": KEY, "secret": SECRET, "region": REGION})
+        say({"port": s3.port, "tls": tls_server(), "password": postgresql.password, "key": KEY, "secret": SECRET, "region": REGION})
         for line in sys.stdin:
             command, _, rest = line.strip().partition(" ")
             if command == "database":
@@ -223,6 +236,9 @@ def main():
             elif command == "restart":
                 postgresql.stop("immediate")
                 postgresql.start()
+                say("ready")
+            elif command == "s3":
+                (s3.stop if rest == "stop" else s3.start)()
                 say("ready")
             elif command == "query":
                 database, _, statement = rest.partition(" ")

@@ -185,12 +185,7 @@ struct CircleModel {
         if !isHonest, chance(20), let old = snapshots.randomElement(using: &generator) { source = old }
         var records = source.records.sorted { ($0.key.member, $0.key.counter) < ($1.key.member, $1.key.counter) }
         var heads = source.heads.sorted { $0.key < $1.key }.flatMap(\.value)
-        if isHonest {
-            for member in members {
-                device.ledger.reconcile(
-                    member, listed: Set(records.filter { $0.key.member == member }.map(\.key.counter)))
-            }
-        } else {
+        if !isHonest {
             records.shuffle(using: &generator)
             heads.shuffle(using: &generator)
             records.removeLast(Int.random(in: 0...records.count, using: &generator))

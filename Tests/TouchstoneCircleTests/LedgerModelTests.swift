@@ -27,6 +27,14 @@ struct LedgerModelTests {
         if count >= 100 { #expect(seen.missing.isEmpty, "never happened: \(seen.missing)") }
     }
 
+    /// A removed member's versions had made another one drop something that a device, which came later, was shown by an old store.
+    @Test(arguments: [UInt64(3_029_743), 3_053_826, 3_067_640])
+    func historiesThatWereBrokenOnce(seed: UInt64) {
+        var model = CircleModel(seed: seed)
+        model.run()
+        #expect(model.broken().isEmpty)
+    }
+
     /// A merge that is wrong on purpose is found: by the order in which versions come.
     @Test func aMergeByOrderOfArrivalIsFound() {
         let isFound = (UInt64(1)...50).contains { seed in

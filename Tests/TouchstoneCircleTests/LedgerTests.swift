@@ -306,6 +306,24 @@ struct LedgerTests {
         #expect(restored.isRestored)
     }
 
+    @Test func whatARemovedMemberSaidOfOthersIsForgotten() {
+        // SY-22: it says that it has what nobody wrote, so that the store seems to withhold it.
+        var liar = Ledger(me: c, membership: .of(a, b, c))
+        var reader = Ledger(me: b, membership: .of(a, b, c))
+        liar.seen[a] = 1000
+        liar.seen[b] = 1000
+        send(&liar, to: &reader, now: start)
+        send(&liar, to: &reader, now: start + 2 * 3600 * 1000)
+        #expect(reader.faults[a] == .missing)
+        #expect(reader.isRestored)
+        var membership = Membership.of(a, b)
+        membership.removed[c] = .init(lastCounter: 0, adopter: a, since: 1)
+        membership.linkHashes.append(Data(repeating: 1, count: 32))
+        _ = reader.update(membership)
+        #expect(reader.faults[a] == nil)
+        #expect(!reader.isRestored)
+    }
+
     @Test func aMemberThatNeverWroteAHeadIsWaitedForHalfAYearAndARecoveryKeyNotAtAll() {
         // SY-21
         var membership = Membership.of(a, b, c)

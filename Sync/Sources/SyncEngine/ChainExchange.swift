@@ -48,12 +48,7 @@ package struct ChainExchange: Sendable {
     ///
     /// - Throws: `StoreError` or `DeviceFailure`; it can be done again.
     package func run() async throws -> Outcome {
-        var mine: [Data] = []
-        while mine.count < Self.mostLinks {
-            let more = try await device.links(after: mine.isEmpty ? nil : mine.count - 1)
-            if more.isEmpty { break }
-            mine += more
-        }
+        let mine = try await ownLinks()
         // The first one that the store lacks.
         var missing = mine.count
         while missing > 0 {
@@ -81,6 +76,41 @@ package struct ChainExchange: Sendable {
             rest = rest.dropFirst(Self.page)
         }
         return Outcome(count: count, lost: lost)
+    }
+
+    /// Why the store's next link does not fit the device's chain; nil if it does, or if there is no other.
+    ///
+    /// Puts nothing.
+    package func problem() async throws -> String? {
+        let count = try await ownLinks().count
+        do {
+            // The newest one of the device's may be one that it only proposes.
+            for number in max(count - 1, 0)...count {
+                if let link = try await Self.link(number, in: store) { _ = try await device.addLinks([link]) }
+            }
+            return nil
+        } catch {
+            guard let problem = Self.problem(error) else { throw error }
+            return problem
+        }
+    }
+
+    /// What an error says of the store's links; nil for an error of another kind.
+    static func problem(_ error: any Error) -> String? {
+        switch error {
+        case DeviceFailure.refused, StoreError.damaged: "\(error)"
+        default: nil
+        }
+    }
+
+    private func ownLinks() async throws -> [Data] {
+        var links: [Data] = []
+        while links.count < Self.mostLinks {
+            let more = try await device.links(after: links.isEmpty ? nil : links.count - 1)
+            if more.isEmpty { break }
+            links += more
+        }
+        return links
     }
 
     /// False if another member was faster.

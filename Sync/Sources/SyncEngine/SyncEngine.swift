@@ -38,6 +38,8 @@ package struct SyncEngine: Sendable {
         package var received = 0
         /// Objects that are not what their names say, or of nobody in the circle.
         package var refused = 0
+        /// Why the store's links do not fit the device's, if they do not: objects are moved all the same.
+        package var linksProblem: String?
     }
 
     /// Moves everything that there is.
@@ -50,13 +52,15 @@ package struct SyncEngine: Sendable {
         var retries = retries
         if links == nil {
             try await startOverIfEmptied()
-            links = try await ChainExchange(device, store).run().count
+            try await exchangeLinks(&moved)
             retries = true
         }
         while progress.waiting.count < Self.mostWaiting {
             let page = try await store.list(since: progress.cursor, limit: StoreLimits.page)
-            if hasNewLink(page) || page.hasMore == false, try await hasOwnLink() || hasNewLink(page) {
-                links = try await ChainExchange(device, store).run().count
+            if moved.linksProblem == nil, hasNewLink(page) || !page.hasMore,
+                try await hasOwnLink() || hasNewLink(page)
+            {
+                try await exchangeLinks(&moved)
                 retries = true
             }
             try await give(page.names.filter { isNew($0) }, &moved)
@@ -72,6 +76,19 @@ package struct SyncEngine: Sendable {
     }
 
     // MARK: Links
+
+    /// A link that does not fit stops no record, because anybody who can write to the store can put one.
+    ///
+    /// The next round tries again.
+    private mutating func exchangeLinks(_ moved: inout Moved) async throws {
+        links = nil
+        do {
+            links = try await ChainExchange(device, store).run().count
+        } catch {
+            guard let problem = ChainExchange.problem(error) else { throw error }
+            moved.linksProblem = problem
+        }
+    }
 
     private func hasNewLink(_ page: StorePage) -> Bool {
         page.names.contains { name in

@@ -277,7 +277,9 @@ struct Look: ParsableCommand {
                 do {
                     let store = try settings.open()
                     try await store.prepare()
-                    if try await ChainExchange.link(0, in: store) == nil { report.problem = "the store has no circle" }
+                    report.problem =
+                        try await ChainExchange.link(0, in: store) == nil
+                        ? "the store has no circle" : ChainExchange(conversation.calls, store).problem()
                 } catch {
                     report.problem = "\(error)"
                 }

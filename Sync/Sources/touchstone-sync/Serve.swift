@@ -104,7 +104,7 @@ private struct Synchronizing: Sendable {
         let wait = try poll ?? settings.poll
         var isWatched = false
         var (backoff, lastRetry, isReady) = (Backoff(), ContinuousClock.now, false)
-        var problem: String?
+        var (problem, linksProblem): (String?, String?)
         tell.yield()
         for await _ in news {
             let retries = deviceSpoke.take() || ContinuousClock.now - lastRetry > Self.retryAfter
@@ -115,6 +115,10 @@ private struct Synchronizing: Sendable {
                 if moved.refused > 0 {
                     BridgeProcess.log("\(moved.refused) objects of the store are not genuine, or of no member")
                 }
+                if let found = moved.linksProblem, found != linksProblem {
+                    BridgeProcess.log("\(found): nobody can change the circle there")
+                }
+                linksProblem = moved.linksProblem
                 if !isReady { BridgeProcess.say("ready: device \(device.name), store \(settings.address)") }
                 if problem != nil { BridgeProcess.log("it works again") }
                 (isReady, problem) = (true, nil)
