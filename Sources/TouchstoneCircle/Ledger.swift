@@ -136,6 +136,14 @@ package struct Ledger: Sendable {
         }
     }
 
+    /// Writes a version of this device's anew, so that it is sealed in the present epoch (SY-12): with the time that it had.
+    ///
+    /// - Returns: The version that has its content; nil for one that does not count, or is of another member.
+    package mutating func renew(_ version: RecordVersion) -> RecordVersion? {
+        guard version.member == me, winner(version.name) == version else { return nil }
+        return write(version.name, isTombstone: version.isTombstone, clock: version.clock)
+    }
+
     // MARK: taking
 
     /// Takes a version of any member.

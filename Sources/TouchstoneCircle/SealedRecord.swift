@@ -97,6 +97,8 @@ package struct SealedRecord: Sendable {
     /// What items with a password mostly need.
     static let minimumBytes = 1024
     private static let version: UInt8 = 1
+    /// Where the epoch stands, little-endian, in 4 bytes.
+    package static let epochOffset = 1 + RecordName.length
     private static let sealBytes = 12 + 16
     /// Of a record without what is in its content and its secret.
     private static let frameBytes = 1 + 32 + 4 + 32 + 8 + 8 + 4 + sealBytes + 4 + MemberIdentity.signatureBytes

@@ -191,6 +191,23 @@ enum CircleTables {
             arguments: [member.bytes, signed(counter)])
     }
 
+    /// Counters of a member's records that the keychain shows and that are not of this epoch, the oldest first.
+    static func counters(of member: MemberID, notOf epoch: UInt32, count: Int, _ database: Database) throws -> [UInt64]
+    {
+        try Int64.fetchAll(
+            database,
+            sql: """
+                SELECT r.counter FROM circle_record r
+                    JOIN circle_item i ON i.name = r.name AND i.member = r.member AND i.counter = r.counter
+                WHERE r.member = ? AND substr(r.bytes, ?, 4) != ? ORDER BY r.counter LIMIT ?
+                """,
+            arguments: [
+                member.bytes, SealedRecord.epochOffset + 1,
+                Data((0..<4).map { UInt8(truncatingIfNeeded: epoch >> (8 * $0)) }), count,
+            ]
+        ).map { UInt64(bitPattern: $0) }
+    }
+
     /// An own object, by its place among those that the store is told of.
     struct Object {
         var number: Int64

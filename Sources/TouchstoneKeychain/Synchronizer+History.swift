@@ -64,7 +64,7 @@ extension Synchronizer {
                 })
             else { throw SyncInterface.Refused(reason: .noVersion) }
             // What an app wrote just now has its record then, which is kept.
-            try recordChanges(&circle)
+            try work(&circle)
             let row: ItemRow
             switch try prepare(replaced.bytes, replaced.name, keys) {
             case .row(let prepared): row = prepared

@@ -153,8 +153,8 @@ extension Synchronizer {
         {
             return false
         }
-        // SY-20: what the keychain had until now, kept once, on the device that had it.
-        if let from = change.from, !from.isTombstone, change.to?.member != me,
+        // SY-20: what the keychain had until now, kept once, on the device that had it. A version that was written anew has its time.
+        if let from = change.from, !from.isTombstone, change.to?.member != me, change.to?.clock != from.clock,
             let bytes = try CircleTables.bytes(of: from.member, from.counter, database)
         {
             try CircleTables.keepReplaced(change.name, bytes, at: time, database)

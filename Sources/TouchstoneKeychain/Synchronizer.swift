@@ -39,6 +39,8 @@ final class Synchronizer: Sendable {
         /// Of one transaction, for which apps' writes wait.
         static let batch = 32
         static let batchBytes = 4 << 20
+        /// Records that are sealed anew at once.
+        static let renewed = 32
         /// Objects that wait are remembered, to be counted.
         static let waiting = 10_000
         /// A member says at least once a day that it is there: in milliseconds.
@@ -170,6 +172,7 @@ final class Synchronizer: Sendable {
         try updateMembership(&circle)
         try recordChanges(&circle)
         try merge(&circle)
+        try renew(&circle)
         try forget(&circle)
         try makeHead(&circle)
         if try store.inspect({ try CircleTables.newestObject($0) }) != before { tellWatchersSoon() }
@@ -273,6 +276,44 @@ final class Synchronizer: Sendable {
                 try CircleTables.list(isHead: false, counter: to.counter, writer.database)
             }
         }
+    }
+
+    /// Seals a few of this device's records in the present epoch, which a removed member has no key of (SY-12).
+    ///
+    /// All of them by and by: at each change, and each hour.
+    private func renew(_ circle: inout Circle) throws {
+        let (me, epoch) = (circle.me, circle.chain.epoch)
+        guard epoch > 0, circle.isSettled, isAllOpen else { return }
+        let counters = try store.inspect {
+            try CircleTables.counters(of: me, notOf: epoch, count: Limits.renewed, $0)
+        }
+        var copies: [(from: RecordVersion, to: RecordVersion)] = []
+        for counter in counters {
+            guard let from = circle.ledger.version(of: me, counter: counter),
+                let bytes = try store.inspect({ try CircleTables.bytes(of: me, counter, $0) })
+            else { continue }
+            // Once there is a new version, there has to be a record of it.
+            let opened = try enclave.call(EnclaveInterface.OpenRecords.self, .init(records: [bytes])).records.first
+            guard let opened, opened.verdict == .item || opened.verdict == .tombstone,
+                let to = circle.ledger.renew(from)
+            else { continue }
+            copies.append((from, to))
+        }
+        guard !copies.isEmpty else { return }
+        try copy(copies, &circle)
+        // The keychain shows the same item as before.
+        let ledger = circle.ledger
+        try keep { [copies] writer in
+            for (from, to) in copies {
+                guard var shown = try CircleTables.shown(to.name, writer.database), shown.member == from.member,
+                    shown.counter == from.counter
+                else { continue }
+                shown.counter = to.counter
+                try CircleTables.show(to.name, shown, writer.database)
+            }
+            try CircleTables.save(ledger, writer.database)
+        }
+        for (_, to) in copies { circle.ledger.show(to) }
     }
 
     /// Seals versions of this device's; nil for what cannot be.

@@ -111,6 +111,13 @@ def a_conflict_ends_the_same_on_both(one, two):
     store.carry_until(lambda: app_read(one, "both") is None and app_read(two, "both") is None, "deleted later", one, two)
 
 
+def epochs(store, gone):
+    """Of all records in the store but the removed member's: docs/decisions/DEC-460.md says where it stands."""
+    return {
+        int.from_bytes(decode(found["bytes"])[33:37], "little") for (kind, member, _), found in store.objects.items()
+        if kind == "record" and member != gone}
+
+
 @devices("one", "two", "three")
 def a_removed_device_reads_nothing_new(one, two, three):
     """SY-11, SY-12: a third device joins, and one is removed: it has no circle, and opens nothing that is new."""
@@ -133,6 +140,9 @@ def a_removed_device_reads_nothing_new(one, two, three):
     equal((status(one)["epoch"], sorted(members(one))), (1, ["desk", "pad"]), "the new epoch")
     app_add(one, "new", "not for all")
     store.carry_until(lambda: app_read(three, "new") == "not for all", "the new item", one, three)
+    # What was written before is sealed anew, and the earlier records go.
+    store.carry_until(lambda: epochs(store, removed) == {1}, "all in the new epoch", one, three)
+    equal((app_read(one, "old"), app_read(three, "old")), ("for all", "for all"), "the old item")
     # It gets everything that the store has, without the links and then with them.
     verdicts = done(two, "AddObjects", objects=list(store.objects.values()))["verdicts"]
     check("waiting" in verdicts, f"the new epoch's: {verdicts}")

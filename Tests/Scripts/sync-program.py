@@ -236,8 +236,8 @@ def killed(kind):
     return run
 
 
-@with_members("laptop", "desktop")
-def what_another_device_replaced_can_be_had_back(laptop, desktop):
+@with_members("laptop", "desktop", "phone")
+def what_another_device_replaced_can_be_had_back(laptop, desktop, phone):
     """SY-20: after the passcode, on the device that had it; and then it is the newest on both."""
     with directory() as store:
         laptop.found(store)
@@ -251,6 +251,17 @@ def what_another_device_replaced_can_be_had_back(laptop, desktop):
         def history(member, *words, passcode=PASSCODE, status=0):
             return member.run("sync", "history", *words, input=f"{passcode}\n", status=status).stdout
 
+        # Who removes a device writes anew what it wrote. That replaces nothing.
+        phone.join(store, laptop)
+        phone.start()
+        phone.add("of the phone", "stays")
+        appears(desktop, "of the phone", "stays")
+        appears(laptop, "of the phone", "stays")
+        laptop.run("sync", "remove", "phone", input=f"{PASSCODE}\n")
+        wait_for(lambda: desktop.members() == ["desktop", "laptop"], "the removal")
+        laptop.add("later", "than that")
+        appears(desktop, "later", "than that")
+        check("No other device" in history(desktop), "nothing yet")
         check("No other device" in history(laptop), "nothing yet")
         # Both change it while they hear nothing of each other.
         desktop.stop()

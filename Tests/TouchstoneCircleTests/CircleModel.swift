@@ -8,7 +8,7 @@ struct CircleModel {
     enum Event: CaseIterable {
         case write, delete, push, pull, lock, clock, join, remove, rollBack, lose, forget, lateWrite, adopted, kept,
             replaced,
-            repeated, refused, missing, skip, wrongCentury, recoveryKey
+            repeated, refused, missing, skip, wrongCentury, recoveryKey, renewed
     }
 
     /// What happened in all histories together.
@@ -151,6 +151,7 @@ struct CircleModel {
         guard var device = devices[id], isHonest || !device.isLocked else { return }
         adopt(&device)
         let epoch = circles[device.links - 1].epoch
+        if epoch > 0, !isHonest, chance(20) { renew(&device) }
         let head = device.ledger.makeHead(epoch: epoch, sumKey: key(epoch), now: time(device))
         let alive = device.ledger.alive()
         for versions in device.ledger.versions.values {
@@ -220,6 +221,17 @@ struct CircleModel {
         for (from, to) in device.ledger.adopt() {
             device.contents[to] = device.contents[from]
             happened.insert(.adopted)
+        }
+        show(&device)
+    }
+
+    /// As after a new epoch.
+    private mutating func renew(_ device: inout Device) {
+        let mine = device.ledger.versions.values.joined().filter { $0.member == device.ledger.me }
+        for version in mine.sorted(by: { $0.counter < $1.counter }) {
+            guard let new = device.ledger.renew(version) else { continue }
+            device.contents[new] = device.contents[version]
+            happened.insert(.renewed)
         }
         show(&device)
     }

@@ -288,8 +288,8 @@ private struct Member {
             Self.secret, for: RecoveredCircle.purpose(CircleChain(links), "new"), nonce: two.enclave.freshNonce())
         #expect(throws: Enclave.Refused.self) { try two.enclave.checkRecovering([links[0]], named: "new", sealed) }
         #expect(throws: Enclave.Refused.self) { try two.enclave.checkRecovering(links, named: "evil", sealed) }
-        let members = try CircleChain(links).members.values
-        let paper = try #require(members.first(where: \.isRecoveryKey)).identity.id
+        let recoveryKey = try CircleChain(links).members.values.first { $0.isRecoveryKey }
+        let paper = try #require(recoveryKey).identity.id
         #expect(try one.agree(to: one.enclave.checkRemoving(paper, named: "paper", lastCounter: 0)))
         let removed = try one.takeProposed()
         refused(.removedRecoveryKey) { try two.recover(removed, Self.secret) }
@@ -360,7 +360,8 @@ private struct Member {
         guard case .item = try three.opened(one.record()) else { return #expect(Bool(false), "not opened") }
     }
 
-    @Test("SY-20: replaced versions are shown, and one is given back, for the passcode that was sealed for that") func history()
+    @Test("SY-20: replaced versions are shown, and one is given back, for the passcode that was sealed for that")
+    func history()
         throws
     {
         var device = try Member()
