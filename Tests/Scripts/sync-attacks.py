@@ -34,7 +34,7 @@ from circle_member import (
 from device import LONGEST_WAIT, check, equal, main, wait_for
 from enclave import encode
 from keychain import PASSCODE
-from synchronizing import appears, directory, until, with_members
+from synchronizing import appears, directory, with_members
 
 ALL = os.environ.get("SYNC_ATTACKS") == "all"
 SEED = int(os.environ.get("SYNC_SEED", random.randrange(1 << 32)))
@@ -449,7 +449,7 @@ def a_member_that_lies_in_links_changes_nothing(circle):
 @attacks("desk", "lap")
 def a_store_that_lies_gets_nothing_in_and_stops_nothing(circle):
     """SY-22, SY-30, SY-32: what stands in the directory is changed, exchanged, withheld, put back, and more comes than belongs there."""
-    evil, store, desk, lap = circle.evil, circle.store, circle.desk, circle.lap
+    evil, store, desk = circle.evil, circle.store, circle.desk
     for number in range(1, 5):
         store.put("record", evil.member, number, evil.write(circle.item(f"evil {number}", "good")))
         circle.expected[f"evil {number}"] = "good"
