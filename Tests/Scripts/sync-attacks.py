@@ -10,15 +10,13 @@ A run tries some flips that a seed chooses. SYNC_ATTACKS=all tries every bit. SY
 import contextlib
 import copy
 import os
-import pathlib
 import random
 import secrets
 import struct
 
-from circle import agreed, done, members, status, sync
+from circle import done, members, status, sync
 from circle_member import (
     ADD,
-    DAY,
     EPOCH,
     FOUND,
     MAXIMUM_COUNTER,
