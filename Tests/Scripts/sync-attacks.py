@@ -261,11 +261,11 @@ def lies_of_records(circle, liar):
     # What opens and is no item is kept, and shown to nobody.
     large = b"\xff" * (1 << 20 if ALL else 64 << 10)
     unusable = {
-        "attributes that are none": {"attributes": b"\xff" * 100}, "attributes that end early": {"attributes": good.encoded[:-1]},
+        "attributes of nobody": {"attributes": b"\xff" * 100}, "attributes that end early": {"attributes": good.encoded[:-1]},
         "no attributes": {"attributes": b""}, "another group inside": {"attributes": changed(good, group=b"another").encoded},
         "no group": {"group": b""}, "a binding of another class": {"binding": b"inet" + bytes(32)},
         "a binding that is too long": {"binding": bytes(256)}, "no binding": {"binding": b""},
-        "a class that is none": {"item_class": "zzzz"}, "another class inside": {"code": "ck"},
+        "a class that nothing has": {"item_class": "zzzz"}, "another class inside": {"code": "ck"},
         "an enclave's key": {"item_class": "keys", "more": Item.attribute("tkid", 0, b"com.apple.setoken")},
         "not to synchronize": {"more": Item.attribute("sync", 2, bytes(8))},
         "an access control": {"more": Item.attribute("accc", 6, b"\1" + bytes(7) + b"ak")},
@@ -486,8 +486,8 @@ def a_store_that_lies_gets_nothing_in_and_stops_nothing(circle):
         if board in (b"null", b'{"change":1}'):
             approving.kill()
         said = approving.communicate(f"000000\n{PASSCODE}\n", timeout=LONGEST_WAIT)[0]
-        check(approving.returncode != 0, f"a board that is none: {said}")
-    circle.attacked("boards that are none", 7)
+        check(approving.returncode != 0, f"no board: {said}")
+    circle.attacked("what is no board", 7)
     # All records, heads and links are put back to what they were some time ago, or are gone: devices put their own there again.
     old = {path: path.read_bytes() for path in store.path.rglob("*-*") if path.is_file() and not path.is_symlink()}
     circle.works("newer than the copy")
