@@ -215,7 +215,8 @@ def what_a_change_and_a_first_synchronization_cost(laptop, desktop):
         print(
             f"{count} items: {time.monotonic() - joined:.1f} s after {joined - started:.1f} s of joining, "
             f"{(counter.rest() - before) / count:.0f} bytes each", flush=True)
-        before, until_seen, times = counter.rest(), 0, []
+        puts = f"query {counter.store.words[0]} SELECT last FROM touchstone_sync_circles"
+        before, until_seen, times, put = counter.rest(), 0, [], int(servers.ask(puts)[0])
         for number in range(changes):
             at = counter.bytes
             laptop.update("item 1", f"changed {number}")
@@ -224,8 +225,8 @@ def what_a_change_and_a_first_synchronization_cost(laptop, desktop):
             counter.rest()
         moved = (counter.bytes - before) / changes
         print(
-            f"one change: {until_seen / changes:.0f} bytes until it is seen, after {max(times):.2f} s at most, and {moved:.0f} in all",
-            flush=True)
+            f"one change: {until_seen / changes:.0f} bytes until it is seen, after {max(times):.2f} s at most, and {moved:.0f} and "
+            f"{(int(servers.ask(puts)[0]) - put) / changes:.1f} puts in all", flush=True)
         # A record and two rounds of heads, each up and down.
         check(moved <= 16 << 10, f"{moved} bytes")
 
