@@ -10,15 +10,13 @@ A run tries some flips that a seed chooses. SYNC_ATTACKS=all tries every bit. SY
 import contextlib
 import copy
 import os
-import pathlib
 import random
 import secrets
 import struct
 
-from circle import agreed, done, members, status, sync
+from circle import done, members, status, sync
 from circle_member import (
     ADD,
-    DAY,
     EPOCH,
     FOUND,
     MAXIMUM_COUNTER,
@@ -34,7 +32,7 @@ from circle_member import (
 from device import LONGEST_WAIT, check, equal, main, wait_for
 from enclave import encode
 from keychain import PASSCODE
-from synchronizing import appears, directory, until, with_members
+from synchronizing import appears, directory, with_members
 
 ALL = os.environ.get("SYNC_ATTACKS") == "all"
 SEED = int(os.environ.get("SYNC_SEED", random.randrange(1 << 32)))
@@ -263,11 +261,11 @@ def lies_of_records(circle, liar):
     # What opens and is no item is kept, and shown to nobody.
     large = b"\xff" * (1 << 20 if ALL else 64 << 10)
     unusable = {
-        "attributes that are none": {"attributes": b"\xff" * 100}, "attributes that end early": {"attributes": good.encoded[:-1]},
+        "attributes of nobody": {"attributes": b"\xff" * 100}, "attributes that end early": {"attributes": good.encoded[:-1]},
         "no attributes": {"attributes": b""}, "another group inside": {"attributes": changed(good, group=b"another").encoded},
         "no group": {"group": b""}, "a binding of another class": {"binding": b"inet" + bytes(32)},
         "a binding that is too long": {"binding": bytes(256)}, "no binding": {"binding": b""},
-        "a class that is none": {"item_class": "zzzz"}, "another class inside": {"code": "ck"},
+        "a class that nothing has": {"item_class": "zzzz"}, "another class inside": {"code": "ck"},
         "an enclave's key": {"item_class": "keys", "more": Item.attribute("tkid", 0, b"com.apple.setoken")},
         "not to synchronize": {"more": Item.attribute("sync", 2, bytes(8))},
         "an access control": {"more": Item.attribute("accc", 6, b"\1" + bytes(7) + b"ak")},
@@ -449,7 +447,7 @@ def a_member_that_lies_in_links_changes_nothing(circle):
 @attacks("desk", "lap")
 def a_store_that_lies_gets_nothing_in_and_stops_nothing(circle):
     """SY-22, SY-30, SY-32: what stands in the directory is changed, exchanged, withheld, put back, and more comes than belongs there."""
-    evil, store, desk, lap = circle.evil, circle.store, circle.desk, circle.lap
+    evil, store, desk = circle.evil, circle.store, circle.desk
     for number in range(1, 5):
         store.put("record", evil.member, number, evil.write(circle.item(f"evil {number}", "good")))
         circle.expected[f"evil {number}"] = "good"
@@ -488,8 +486,8 @@ def a_store_that_lies_gets_nothing_in_and_stops_nothing(circle):
         if board in (b"null", b'{"change":1}'):
             approving.kill()
         said = approving.communicate(f"000000\n{PASSCODE}\n", timeout=LONGEST_WAIT)[0]
-        check(approving.returncode != 0, f"a board that is none: {said}")
-    circle.attacked("boards that are none", 7)
+        check(approving.returncode != 0, f"no board: {said}")
+    circle.attacked("what is no board", 7)
     # All records, heads and links are put back to what they were some time ago, or are gone: devices put their own there again.
     old = {path: path.read_bytes() for path in store.path.rglob("*-*") if path.is_file() and not path.is_symlink()}
     circle.works("newer than the copy")

@@ -154,14 +154,14 @@ struct CircleModel {
         if epoch > 0, !isHonest, chance(20) { renew(&device) }
         let head = device.ledger.makeHead(epoch: epoch, sumKey: key(epoch), now: time(device))
         let alive = device.ledger.alive()
-        for versions in device.ledger.versions.values {
-            for version in versions where version.member == id && alive.contains(version.counter) {
-                if !isHonest, chance(15) {
-                    happened.insert(.lose)
-                    continue
-                }
-                store.records[version] = device.contents[version] ?? 0
+        // In their order, so that a seed always gives the same history.
+        for version in device.ledger.versions.values.joined().sorted(by: { $0.counter < $1.counter })
+        where version.member == id && alive.contains(version.counter) {
+            if !isHonest, chance(15) {
+                happened.insert(.lose)
+                continue
             }
+            store.records[version] = device.contents[version] ?? 0
         }
         // It deletes what it has dropped, and of removed members what nobody needs.
         if isHonest || chance(50) {
@@ -338,10 +338,19 @@ struct CircleModel {
         for id in members { pull(id, isHonest: true) }
     }
 
+    /// Devices that an old store showed what another one had dropped for the sake of a member that was removed before they joined.
+    ///
+    /// They say that something is missing, and have to join again (DEC-462).
+    var stranded: [MemberID] {
+        guard happened.isSuperset(of: [.join, .remove, .rollBack]) else { return [] }
+        return members.filter { devices[$0]!.ledger.faults.values.contains(.missing) }
+    }
+
     /// What must not be, in words.
     func broken() -> [String] {
         var broken: [String] = []
-        let all = members.map { devices[$0]! }
+        let stranded = stranded
+        let all = members.filter { !stranded.contains($0) }.map { devices[$0]! }
         let membership = circles[circles.count - 1].membership
         for device in all where device.shown != all[0].shown {
             broken.append("\(short(device)) shows \(device.shown), \(short(all[0])) \(all[0].shown)")
@@ -378,6 +387,7 @@ struct CircleModel {
         }
         // Of each item one version is left in the store, and none that is dead.
         let alive = store.records.keys.filter { membership.members.contains($0.member) }
+        guard stranded.isEmpty else { return broken }
         if Set(alive.map(\.name)).count != alive.count { broken.append("\(alive.count) records are left in the store") }
         return broken
     }

@@ -306,6 +306,38 @@ struct LedgerTests {
         #expect(restored.isRestored)
     }
 
+    @Test func whatWasDroppedForARemovedMembersSakeKeepsNoHeadOpen() {
+        // SY-22: b's version made a drop its own. c came later, was shown a's older one, and never gets b's.
+        var one = Ledger(me: a, membership: .of(a, b))
+        var two = Ledger(me: b, membership: .of(a, b))
+        var late = Ledger(me: c, membership: .of(a, b, c))
+        _ = one.write(name(1), isTombstone: false, now: start)
+        send(&one, to: &two, now: start)
+        send(&one, to: &late, now: start)
+        #expect(late.seen[a] == 1)
+        _ = two.write(name(1), isTombstone: false, now: start + 1)
+        send(&two, to: &one, now: start + 1)
+        send(&one, to: &two, now: start + 1)
+        #expect(one.forgetDead().map(\.counter) == [1])
+        var membership = Membership.of(a, c)
+        membership.removed[b] = .init(lastCounter: 0, adopter: c, since: 1)
+        membership.linkHashes.append(Data(repeating: 1, count: 32))
+        #expect(one.update(membership).count == 1)
+        _ = late.update(membership)
+        send(&one, to: &late, now: start + 2)
+        #expect(late.seen[a] == 2)
+        #expect(late.faults[a] == nil)
+        // Without that reason nothing may be left out.
+        var reader = Ledger(me: c, membership: .of(a, b, c))
+        var writer = Ledger(me: a, membership: .of(a, b, c))
+        _ = writer.write(name(1), isTombstone: false, now: start)
+        send(&writer, to: &reader, now: start)
+        writer.remove(name(1)) { _ in true }
+        _ = writer.write(name(1), isTombstone: false, now: start + 1)
+        send(&writer, to: &reader, now: start + 1)
+        #expect(reader.faults[a] == .missing)
+    }
+
     @Test func whatARemovedMemberSaidOfOthersIsForgotten() {
         // SY-22: it says that it has what nobody wrote, so that the store seems to withhold it.
         var liar = Ledger(me: c, membership: .of(a, b, c))

@@ -24,6 +24,26 @@ import Testing
         #expect(ada.taken.count == 42)
     }
 
+    @Test func sy32_aLinkThatDoesNotFitStopsNoRecord() async throws {
+        let (one, two) = (try await bench.member(ada), try await bench.member(bob))
+        try await one.round()
+        try await two.round()
+        let exchange = ChainExchange(bob, two.store)
+        #expect(try await exchange.problem() == nil)
+        for link in [PaddedBytes.padded(Data("link of nobody".utf8)), Data(repeating: 255, count: 256)] {
+            try await two.store.put(StoredName.link(1).record, link)
+            ada.write(.record, ada.taken.isEmpty ? 1 : 2)
+            try await one.round()
+            let moved = try await two.round()
+            #expect(moved.received == 1)
+            #expect(moved.linksProblem != nil)
+            #expect(try await exchange.problem() == moved.linksProblem)
+            try await two.store.delete(StoredName.link(1).record)
+            #expect(try await two.round().linksProblem == nil)
+        }
+        #expect(try await exchange.problem() == nil)
+    }
+
     @Test func sy33_nothingNewIsNothingMoved() async throws {
         let (one, two) = (try await bench.member(ada), try await bench.member(bob))
         for counter in 1...5 { ada.write(.record, Int64(counter)) }
