@@ -19,21 +19,20 @@ final class StoreConnection: @unchecked Sendable {
     /// `ended` is told whether all of it is on the disk.
     func write<R>(_ body: (Turn) throws -> R, ended: (Turn, Bool) -> Void) throws -> R {
         try inTurn { turn in
-            let result: R
+            var isKept = false
+            defer { ended(turn, isKept) }
+            try turn.statement(.begin).run()
             do {
-                var made: R?
-                try turn.database.inTransaction {
-                    made = try body(turn)
-                    return .commit
-                }
-                guard let made else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
-                result = made
+                let result = try body(turn)
+                guard turn.database.isInsideTransaction else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
+                try turn.statement(.commit).run()
+                isKept = true
+                return result
             } catch {
-                ended(turn, false)
+                // Where the disk is full SQLite may have given it up already.
+                if turn.database.isInsideTransaction { try? turn.statement(.giveUp).run() }
                 throw error
             }
-            ended(turn, true)
-            return result
         }
     }
 

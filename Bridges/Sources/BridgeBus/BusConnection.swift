@@ -216,7 +216,7 @@ internal import Glibc
                 unsafe _ = sd_bus_send(bus, reply.message, nil)
             case .refusal(let number, let name, let text):
                 if let call = done(number) { refuse(call, name, text) }
-            case .signal(let path, let interface, let member, let values, let receiver):
+            case .signal(let path, let interface, let member, let values, let receiver, _):
                 var made: OpaquePointer?
                 guard unsafe sd_bus_message_new_signal(bus, &made, path, interface, member) >= 0,
                     let signal = unsafe made.map({ unsafe BusMessage($0) }), signal.append(values)

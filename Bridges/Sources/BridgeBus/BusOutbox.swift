@@ -6,8 +6,14 @@ public final class BusOutbox: Sendable {
     enum Letter: Sendable {
         case reply(UInt64, [BusValue], isSecret: Bool)
         case refusal(UInt64, name: String, text: String)
-        case signal(path: String, interface: String, member: String, [BusValue], to: String?)
+        case signal(path: String, interface: String, member: String, [BusValue], to: String?, isLast: Bool)
         case call(String, path: String, interface: String, member: String, [BusValue])
+
+        /// Whether it goes after what has come with it.
+        var isLast: Bool {
+            guard case .signal(_, _, _, _, _, let isLast) = self else { return false }
+            return isLast
+        }
     }
 
     private let letters = Mutex<[Letter]>([])
@@ -61,10 +67,12 @@ public final class BusOutbox: Sendable {
     ///   - path: The object that it is of.
     ///   - values: What it carries.
     ///   - receiver: A unique name; nil for everybody.
+    ///   - isLast: Whether answers that are given in the same turn are sent before it: somebody waits for them.
     public func signal(
-        _ member: String, of interface: String, at path: String, _ values: [BusValue], to receiver: String?
+        _ member: String, of interface: String, at path: String, _ values: [BusValue], to receiver: String?,
+        isLast: Bool = false
     ) {
-        put(.signal(path: path, interface: interface, member: member, values, to: receiver))
+        put(.signal(path: path, interface: interface, member: member, values, to: receiver, isLast: isLast))
     }
 
     /// Calls a method of another program, whose answer nobody waits for.
@@ -110,10 +118,11 @@ public final class BusOutbox: Sendable {
     }
 
     func take() -> [Letter] {
-        letters.withLock { letters in
+        let taken = letters.withLock { letters in
             defer { letters = [] }
             return letters
         }
+        return taken.contains(where: \.isLast) ? taken.filter { !$0.isLast } + taken.filter(\.isLast) : taken
     }
 }
 

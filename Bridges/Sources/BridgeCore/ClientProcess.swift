@@ -153,9 +153,40 @@ public struct ExecutedFile: Hashable, Sendable {
         let process = unsafe open("/proc/\(processID)", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard process >= 0 else { return nil }
         defer { close(process) }
+        self.init(in: process)
+    }
+
+    /// The same of the process whose directory is open, and of no later one with its number.
+    fileprivate init?(in directory: Int32) {
         // Does not ask the file system, which may be the program's own and never answer (SS-65).
         var file = touchstone_executable()
-        guard unsafe touchstone_executable_of(process, &file) == 0 else { return nil }
+        guard unsafe touchstone_executable_of(directory, &file) == 0 else { return nil }
         (device, inode) = (UInt(file.device), UInt(file.inode))
     }
+}
+
+/// A process that executes a file, for whoever looks again and again whether it still does (BR-11).
+///
+/// It keeps the process's directory in `/proc` open, which never becomes that of another process. So one look is enough.
+public final class ExecutingProcess: Sendable {
+    private let file: ExecutedFile
+    private let directory: Int32
+
+    /// Opens the directory.
+    ///
+    /// - Parameters:
+    ///   - process: Of the device's user.
+    ///   - file: What it executed when it was seen first.
+    /// - Returns: Nil if it does not execute that now, or this process has no descriptor left.
+    public init?(_ process: ClientProcess, executing file: ExecutedFile) {
+        self.file = file
+        directory = unsafe open("/proc/\(process.processID)", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        // It is there now, so the directory that was opened before is its own.
+        guard directory >= 0, process.isThere, isUnchanged else { return nil }
+    }
+
+    deinit { if directory >= 0 { close(directory) } }
+
+    /// Whether it is there, and executes that file.
+    public var isUnchanged: Bool { ExecutedFile(in: directory) == file }
 }

@@ -47,6 +47,8 @@ struct BusClient: Sendable {
     let systemProgram: String?
     /// What it executed when it came.
     private let file: ExecutedFile?
+    /// The process as it executes that; nil if the kernel does not show what it executes.
+    private let executing: ExecutingProcess?
 
     /// - Parameters:
     ///   - name: The connection's.
@@ -55,6 +57,9 @@ struct BusClient: Sendable {
     init(name: String, _ sighting: Sighting, _ program: SeenProgram) {
         self.name = name
         file = sighting.file
+        executing = sighting.process.flatMap { process in
+            sighting.file.flatMap { ExecutingProcess(process, executing: $0) }
+        }
         // Also of a process whose program cannot be seen.
         isSandboxed = program.isSandboxed
         systemProgram = program.granted.flatMap { $0.digest == nil ? $0.path : nil }
@@ -73,7 +78,7 @@ struct BusClient: Sendable {
 
     private init(stranger other: BusClient) {
         name = other.name
-        file = other.file
+        (file, executing) = (other.file, nil)
         client = .unknown
         grantee = .connection(other.name)
         isSandboxed = other.isSandboxed
@@ -93,6 +98,7 @@ struct BusClient: Sendable {
     /// Whether the process is there, and executes what it did; its path may be another one, or gone, since an upgrade.
     var isThere: Bool {
         guard case .known(let process, _) = client else { return true }
+        if let executing { return executing.isUnchanged }
         // In this order: what is executed by a process that is there afterwards is its own.
         return ExecutedFile(of: process.processID) == file && process.isThere
     }

@@ -1,6 +1,5 @@
 import BridgeCore
 import BridgeJSON
-import Dispatch
 import Foundation
 import SecretServiceModel
 import Synchronization
@@ -12,7 +11,7 @@ import TouchstoneDevice
 /// owner's key, whose row wants the owner. The copy for the program that stored the item stands in the item's row. Each other program that
 /// was granted the item has a row with a copy.
 ///
-/// > Concurrency: One call at a time, on a queue of its own.
+/// > Concurrency: One call at a time, on a thread of its own.
 final class SecretKeychain: Sendable {
     typealias Dictionary = [String: KeychainValue]
 
@@ -120,7 +119,7 @@ final class SecretKeychain: Sendable {
     }
 
     let device: Device
-    private let queue = DispatchQueue(label: "keychain")
+    private let caller = DeviceCaller()
     /// The connection, and when it was last used.
     private let connection = Mutex<(DeviceConnection, ContinuousClock.Instant)?>(nil)
     private let owner = Mutex(Owner())
@@ -450,30 +449,27 @@ final class SecretKeychain: Sendable {
         }
     }
 
-    /// Runs calls on the queue, over the connection that stays.
+    /// Runs calls one after the other, over the connection that stays.
     ///
     /// One that was ended since the last call is made anew. What was in flight is not repeated.
     private func perform<Value: Sendable>(
         _ body: @escaping @Sendable (DeviceConnection) throws(DeviceError) -> Value
     ) async throws(BridgeFailure) -> Value {
-        let result: Result<Value, BridgeFailure> = await withCheckedContinuation { continuation in
-            queue.async {
+        do throws(DeviceError) {
+            return try await caller.run { () throws(DeviceError) in
+                let device = try self.connected()
                 do throws(DeviceError) {
-                    let device = try self.connected()
-                    do throws(DeviceError) {
-                        let value = try body(device)
-                        self.connection.withLock { $0?.1 = .now }
-                        continuation.resume(returning: .success(value))
-                    } catch {
-                        if case .answered = error {} else { self.connection.withLock { $0 = nil } }
-                        throw error
-                    }
+                    let value = try body(device)
+                    self.connection.withLock { $0?.1 = .now }
+                    return value
                 } catch {
-                    continuation.resume(returning: .failure(BridgeFailure(error)))
+                    if case .answered = error {} else { self.connection.withLock { $0 = nil } }
+                    throw error
                 }
             }
+        } catch {
+            throw BridgeFailure(error)
         }
-        return try result.get()
     }
 
     private func connected() throws(DeviceError) -> DeviceConnection {

@@ -143,12 +143,13 @@ extension SecretService {
             [.path(SecretPath.collection(collection).text)], to: nil)
     }
 
-    /// Tells those that may know of an item.
+    /// Tells those that may know of an item, once the program that changed it has its answer.
     func announce(_ signal: String, _ item: String, in collection: String) {
         let path = BusValue.path(SecretPath.item(collection: collection, item: item).text)
         for client in clients.values where isGranted(item, client) {
             for object in paths(of: collection) {
-                bus.signal(signal, of: Object.collection("").interface, at: object, [path], to: client.name)
+                bus.signal(
+                    signal, of: Object.collection("").interface, at: object, [path], to: client.name, isLast: true)
             }
         }
     }

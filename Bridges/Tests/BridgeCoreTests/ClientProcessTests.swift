@@ -14,6 +14,43 @@ import Testing
         #expect(!other.isThere && other.executable == nil && other.parent == nil && other.name == nil)
     }
 
+    @Test("BR-11: a process is noticed that executes another file, or ends") func executing() throws {
+        let own = try #require(ClientProcess(processID: getpid()))
+        let file = try #require(ExecutedFile(of: getpid()))
+        let this = try #require(ExecutingProcess(own, executing: file))
+        #expect(this.isUnchanged)
+        // A shell that waits for a line, and then becomes another program.
+        let program = Process()
+        let input = Pipe()
+        program.executableURL = URL(fileURLWithPath: "/bin/sh")
+        program.arguments = ["-c", "read line; exec cat"]
+        program.standardInput = input
+        try program.run()
+        let process = try #require(ClientProcess(processID: program.processIdentifier))
+        #expect(ExecutingProcess(process, executing: file) == nil)
+        Self.wait { process.executable != own.executable }
+        let shell = try #require(ExecutedFile(of: program.processIdentifier))
+        let executing = try #require(ExecutingProcess(process, executing: shell))
+        #expect(executing.isUnchanged)
+        input.fileHandleForWriting.write(Data("line\n".utf8))
+        Self.wait { process.executable?.hasSuffix("/cat") == true }
+        #expect(!executing.isUnchanged && process.isThere)
+        let cat = try #require(ExecutedFile(of: program.processIdentifier))
+        let next = try #require(ExecutingProcess(process, executing: cat))
+        #expect(next.isUnchanged)
+        input.fileHandleForWriting.closeFile()
+        program.waitUntilExit()
+        #expect(!next.isUnchanged && ExecutingProcess(process, executing: cat) == nil)
+    }
+
+    /// Waits until something is so, a minute at most.
+    private static func wait(_ isSo: () -> Bool) {
+        for _ in 0..<6000 {
+            if isSo() { return }
+            usleep(10_000)
+        }
+    }
+
     private static func status(_ text: String) -> ProcessStatus? { ProcessStatus(Array(text.utf8)) }
 
     @Test("BR-10: what a process calls itself does not change what the kernel says of it") func names() throws {
