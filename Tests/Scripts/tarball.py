@@ -235,7 +235,7 @@ def the_bill_names_what_is_inside(unpacked, _):
     for identity, checkout in pinned.items():
         equal(components[identity]["version"], checkout["version"], identity)
         check(checkout["revision"] in components[identity]["externalReferences"][0]["comment"], f"the commit of {identity}")
-    check("version" in components["libsqlite3.so.0"] and "swift" in components, "shared libraries, Swift")
+    check("swift" in components and all("version" in components[name] for name in ("libsqlite3.so.0", "libpq.so.5")), "Swift, shared libraries")
     folders = ("usr/bin", "usr/libexec", "usr/lib/touchstone/swift")
     check("icu" in components and components["icu"]["version"].isdigit(), "ICU")
     programs = {str(path.relative_to(unpacked.folder)): path for folder in folders for path in (unpacked.folder / folder).rglob("*") if path.is_file()}
