@@ -197,7 +197,7 @@ class Counter:
 @with_members("laptop", "desktop")
 def what_a_change_and_a_first_synchronization_cost(laptop, desktop):
     """SY-33: the bytes of one change, and how long a device that joins takes for many items; SYNC_ITEMS says how many."""
-    count, changes = int(os.environ.get("SYNC_ITEMS", "100")), 5
+    count, changes = int(os.environ.get("SYNC_ITEMS", "50")), 3
     with Servers() as servers:
         counter = Counter(servers.postgresql())
         laptop.found(counter.store)
