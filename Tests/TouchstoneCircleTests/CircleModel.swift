@@ -342,7 +342,7 @@ struct CircleModel {
     ///
     /// They say that something is missing, and have to join again (DEC-462).
     var stranded: [MemberID] {
-        guard happened.isSuperset(of: [.join, .remove, .rollBack]) else { return [] }
+        guard happened.isSuperset(of: [.join, .remove]) else { return [] }
         return members.filter { devices[$0]!.ledger.faults.values.contains(.missing) }
     }
 
