@@ -172,12 +172,11 @@ public final class ExecutingProcess: Sendable {
     private let file: ExecutedFile
     private let directory: Int32
 
-    /// Opens the directory.
+    /// Opens the directory; nil if the process does not execute that now, or this one has no descriptor left.
     ///
     /// - Parameters:
     ///   - process: Of the device's user.
     ///   - file: What it executed when it was seen first.
-    /// - Returns: Nil if it does not execute that now, or this process has no descriptor left.
     public init?(_ process: ClientProcess, executing file: ExecutedFile) {
         self.file = file
         directory = unsafe open("/proc/\(process.processID)", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
