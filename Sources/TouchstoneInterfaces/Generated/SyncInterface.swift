@@ -955,8 +955,7 @@ package enum SyncInterface {
     ///
     /// What it replaces is kept in turn. passcode is sealed for "restore version NUMBER".
     ///
-    /// Errors: those of ListReplaced, and Refused: noVersion: there is none of this number, or it can no longer be
-    /// read.
+    /// Errors: those of ListReplaced, and Refused: noVersion: no version has this number, or it can no longer be read.
     package enum Restore: VarlinkMethod {
         package static let name = "io.touchstone.Sync.Restore"
         package struct Parameters: MessageCodable {

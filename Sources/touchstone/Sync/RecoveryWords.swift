@@ -12,7 +12,7 @@ enum RecoveryWords {
     /// Of the secret.
     static let secretBytes = 16
 
-    /// Why something is no recovery key; it never says what was typed.
+    /// Why something is not a recovery key; it never says what was typed.
     enum Mistake: Error, Equatable {
         /// There are so many words.
         case count(Int)
