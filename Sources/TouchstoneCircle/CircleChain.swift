@@ -176,9 +176,7 @@ package struct CircleChain: Sendable {
         needsEpoch = false
     }
 
-    /// Whether there are other devices than `member`.
-    ///
-    /// A recovery key is not a device.
+    /// Whether there are other devices than `member`: a recovery key does not count.
     package func hasDevices(but member: MemberID) -> Bool {
         members.contains { $0.key != member && !$0.value.isRecoveryKey }
     }

@@ -48,9 +48,9 @@ extension Enclave {
     /// - Parameters:
     ///   - links: The whole chain. Whether the store gave the newest one cannot be known here.
     ///   - name: What the other members are to call this device.
-    ///   - sealed: The passcode, and the recovery key's secret behind it.
-    ///   - connection: Whose nonce it was sealed with.
-    /// - Returns: What the passcode is then asked for.
+    ///   - sealed: The passcode, and the recovery key's secret of 16 bytes.
+    ///   - connection: The one of touchstoned's whose nonce it was sealed with.
+    /// - Returns: The change, for ``authorize(_:_:connection:now:)``.
     /// - Throws: `CircleRefused`, and `Refused` for what does not open.
     package func checkRecovering(
         _ links: [Data], named name: String, _ sealed: SealedPasscode, connection: Int = 0
