@@ -38,9 +38,6 @@ final class GroupCommit: Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether somebody writes.
-    var isBusy: Bool { state.withLock { $0.isBusy } }
-
     /// How many wait until it is their turn.
     var waiting: Int { state.withLock { $0.waiting.count } }
 

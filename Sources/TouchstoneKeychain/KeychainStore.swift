@@ -335,12 +335,8 @@ package final class KeychainStore: RowSource, Sendable {
     }
 
     /// Whether there is an item of this primary key.
-    ///
-    /// A write makes what the reader keeps in memory stale, but not what the writer does. So the writer looks, unless somebody writes.
     func contains(identityTag: Data) throws -> Bool {
-        try (commits.isBusy ? reader : writer).read {
-            try $0.statement(.isThere).first([.blob(identityTag)]) { _ in true } ?? false
-        }
+        try reader.read { try $0.statement(.isThere).first([.blob(identityTag)]) { _ in true } ?? false }
     }
 
     /// Looks at the database for longer than one search takes; point queries do not wait for it.

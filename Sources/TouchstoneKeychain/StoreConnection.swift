@@ -19,20 +19,21 @@ final class StoreConnection: @unchecked Sendable {
     /// `ended` is told whether all of it is on the disk.
     func write<R>(_ body: (Turn) throws -> R, ended: (Turn, Bool) -> Void) throws -> R {
         try inTurn { turn in
-            var isKept = false
-            defer { ended(turn, isKept) }
-            try turn.statement(.begin).run()
+            let result: R
             do {
-                let result = try body(turn)
-                guard turn.database.isInsideTransaction else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
-                try turn.statement(.commit).run()
-                isKept = true
-                return result
+                var made: R?
+                try turn.database.inTransaction {
+                    made = try body(turn)
+                    return .commit
+                }
+                guard let made else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
+                result = made
             } catch {
-                // Where the disk is full SQLite may have given it up already.
-                if turn.database.isInsideTransaction { try? turn.statement(.giveUp).run() }
+                ended(turn, false)
                 throw error
             }
+            ended(turn, true)
+            return result
         }
     }
 

@@ -55,13 +55,8 @@ import GRDBSQLite
     /// - Throws: `DatabaseError`; `SQLITE_ABORT` if SQLite has given up the transaction, because this would be one of its own.
     func execute(_ values: [Value?] = []) throws {
         guard unsafe sqlite3_get_autocommit(connection) == 0 else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
-        try run(values)
+        try forEachRow(values) { _ in true }
     }
-
-    /// Does the same, also outside of a transaction: what begins and ends one.
-    ///
-    /// - Throws: `DatabaseError`.
-    func run(_ values: [Value?] = []) throws { try forEachRow(values) { _ in true } }
 
     /// What `body` makes of the first row; nil if there is no row.
     ///
@@ -131,7 +126,6 @@ final class StoreStatements {
     enum Name {
         case isThere, row, rowWithoutSecret, rowOfIdentity
         case use, insertion, overwriting, guardedChange, pages
-        case begin, commit, giveUp
         case savepoint, rollback, release
     }
 
@@ -161,9 +155,6 @@ extension StoreStatements.Name {
             """
         case .guardedChange: "SELECT 1 FROM guarded_change"
         case .pages: "PRAGMA page_count"
-        case .begin: "BEGIN IMMEDIATE"
-        case .commit: "COMMIT"
-        case .giveUp: "ROLLBACK"
         case .savepoint: "SAVEPOINT write"
         case .rollback: "ROLLBACK TO write"
         case .release: "RELEASE write"

@@ -240,14 +240,13 @@ package final class VarlinkRouter: Sendable {
     package static var bytesOfBeginning: Int { 256 }
 
     func answer(_ frame: Data, on connection: VarlinkConnection) {
-        // It does nothing but remember, so that one look at the peer is enough, before the answer is sent.
+        guard connection.isPeerUnchanged() else { return }
         if let handler = recalling.first(where: { frame.starts(with: $0.beginning) })?.handler,
             let answer = handler.recall?(frame, connection)
         {
             return PendingCall(connection: connection, method: handler.name, bytes: frame.count, trace: trace)
                 .finish("ok") { answer }
         }
-        guard connection.isPeerUnchanged() else { return }
         let request: IncomingRequest
         do {
             request = try IncomingRequest(frame, handlers)

@@ -57,13 +57,7 @@ package struct JSONOutput {
 
     package mutating func write(_ string: String) {
         bytes.append(UInt8(ascii: "\""))
-        // Mostly nothing needs an escape, and the text is copied as a whole.
-        let isWritten = unsafe string.utf8.withContiguousStorageIfAvailable { text in
-            guard unsafe !text.contains(where: Self.needsEscape) else { return false }
-            unsafe bytes.append(contentsOf: text)
-            return true
-        }
-        if isWritten != true {
+        if string.utf8.contains(where: Self.needsEscape) {
             for byte in string.utf8 {
                 if Self.needsEscape(byte) {
                     bytes.append(contentsOf: Self.escape(byte))
@@ -71,6 +65,8 @@ package struct JSONOutput {
                     bytes.append(byte)
                 }
             }
+        } else {
+            bytes.append(contentsOf: string.utf8)
         }
         bytes.append(UInt8(ascii: "\""))
     }
