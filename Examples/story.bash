@@ -269,11 +269,11 @@ tell_two_devices() {
     on laptop ready "$bridges/touchstone-sync"
     on desktop ready "$bridges/touchstone-sync"
     tell 'touchstone-sync now runs on both.' 'An app on the laptop adds a password with kSecAttrSynchronizable.' 'The same app on the desktop reads it.'
-    TOUCHSTONE_DEVICE=laptop "$programs/credentials" save --synchronizable alice mail.example.org <<<'correct horse' >/dev/null
     side 'SecItemAdd' ''
+    TOUCHSTONE_DEVICE=laptop "$programs/credentials" save --synchronizable alice mail.example.org <<<'correct horse' >/dev/null
     arrives desktop 'alice: correct horse'
-    TOUCHSTONE_DEVICE=desktop "$programs/credentials" save --synchronizable alice mail.example.org <<<'battery staple' >/dev/null
     side '' 'SecItemUpdate'
+    TOUCHSTONE_DEVICE=desktop "$programs/credentials" save --synchronizable alice mail.example.org <<<'battery staple' >/dev/null
     arrives laptop 'alice: battery staple'
     tell 'The folder has only sealed records. Nobody who reads it finds the password, or its name.'
     ! grep -rqE 'horse|staple|alice|mail' "$shared" || fail "the folder between the devices tells something: $shared"
