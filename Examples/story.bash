@@ -209,7 +209,7 @@ tell_passwords() {
 # side LAPTOP DESKTOP: what happens on one of the two, in its column.
 side() {
     say "  $(printf '%-40s' "$1")$2"
-    [[ -z $1$2 ]] || breathe
+    breathe
 }
 
 # on DEVICE WORD PROGRAM…: runs it for that device in the background, and goes on once it has said WORD. Its output is in $work/on.DEVICE.

@@ -5,7 +5,7 @@ import TouchstoneInterfaces
 
 @testable import touchstone
 
-/// What `touchstone sync` shows and writes; the rest is tested with real devices, by sync-program.
+/// What `touchstone sync` shows and writes; the rest is tested with real devices, by sync-program and sync-recovery.
 @Suite struct SyncCommandTests {
     @Test func thePackagedUnitIsTheOneThatIsWritten() throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

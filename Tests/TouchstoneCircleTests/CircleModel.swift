@@ -338,11 +338,11 @@ struct CircleModel {
         for id in members { pull(id, isHonest: true) }
     }
 
-    /// Devices that an old store showed what another one had dropped for the sake of a member that was removed before they joined.
+    /// Devices that an old store showed what another one had dropped before they joined.
     ///
-    /// They say that something is missing, and have to join again (DEC-462).
+    /// They say that something is missing, and have to join again (DEC-566).
     var stranded: [MemberID] {
-        guard happened.isSuperset(of: [.join, .remove]) else { return [] }
+        guard happened.contains(.join) else { return [] }
         return members.filter { devices[$0]!.ledger.faults.values.contains(.missing) }
     }
 

@@ -47,18 +47,21 @@ struct BusClient: Sendable {
     let systemProgram: String?
     /// What it executed when it came.
     private let file: ExecutedFile?
-    /// The process as it executes that; nil if the kernel does not show what it executes.
+    /// The process as it executes that; nil if its directory is not kept open, or the kernel does not show what it executes.
     private let executing: ExecutingProcess?
 
     /// - Parameters:
     ///   - name: The connection's.
     ///   - sighting: Its process.
     ///   - program: What was seen of its file.
-    init(name: String, _ sighting: Sighting, _ program: SeenProgram) {
+    ///   - keepsDirectory: Whether the process's directory stays open, which takes a descriptor.
+    init(name: String, _ sighting: Sighting, _ program: SeenProgram, keepsDirectory: Bool) {
         self.name = name
         file = sighting.file
-        executing = sighting.process.flatMap { process in
-            sighting.file.flatMap { ExecutingProcess(process, executing: $0) }
+        if keepsDirectory, let process = sighting.process, let file {
+            executing = ExecutingProcess(process, executing: file)
+        } else {
+            executing = nil
         }
         // Also of a process whose program cannot be seen.
         isSandboxed = program.isSandboxed

@@ -11,7 +11,7 @@ import TouchstoneDevice
 /// owner's key, whose row wants the owner. The copy for the program that stored the item stands in the item's row. Each other program that
 /// was granted the item has a row with a copy.
 ///
-/// > Concurrency: One call at a time, on a thread of its own.
+/// > Concurrency: One call at a time, on a queue of its own.
 final class SecretKeychain: Sendable {
     typealias Dictionary = [String: KeychainValue]
 

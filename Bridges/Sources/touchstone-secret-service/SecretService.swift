@@ -100,6 +100,9 @@ actor SecretService {
         ]
     }
 
+    /// Of connections whose process's directory in `/proc` stays open (DEC-572).
+    private static let mostDirectories = 256
+
     /// Seconds since 1970.
     static var now: UInt64 { UInt64(max(0, Date().timeIntervalSince1970)) }
 
@@ -132,7 +135,11 @@ actor SecretService {
         if clients[name] == nil {
             guard let seen = await lookers.look(at: sighting), sightings[name] != nil else { return nil }
             // Another call of the same connection may have been quicker.
-            if clients[name] == nil { clients[name] = BusClient(name: name, sighting, seen) }
+            if clients[name] == nil {
+                // A program with many connections may not take all descriptors.
+                let keepsDirectory = clients.count < Self.mostDirectories
+                clients[name] = BusClient(name: name, sighting, seen, keepsDirectory: keepsDirectory)
+            }
         }
         // The bus names the process that connected; what it executes can change.
         if let known = clients[name], !known.isThere { clients[name] = known.asStranger }

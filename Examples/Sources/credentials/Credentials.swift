@@ -1,7 +1,9 @@
 import Foundation
 import Security
 
-/// Keeps passwords for servers; each is read only with the owner's finger, face or passcode, if it is not saved otherwise.
+/// Keeps passwords for servers.
+///
+/// To read one takes the owner's finger, face or passcode, unless it was saved with an option.
 @main
 struct Credentials {
     static func main() {
@@ -25,9 +27,9 @@ struct Credentials {
 
     private static func run(_ arguments: [String]) throws {
         switch (arguments.first, arguments.dropFirst().map { $0 }) {
-        case ("save", let words) where words.count == 3 && Protection(option: words[0]) != nil:
-            let credential = try Credential(account: words[1], password: readPassword())
-            try save(credential, server: words[2], Protection(option: words[0]) ?? .owner)
+        case ("save", let words) where words.count == 3:
+            guard let protection = Protection(option: words[0]) else { throw UsageError() }
+            try save(Credential(account: words[1], password: readPassword()), server: words[2], protection)
         case ("save", let words) where words.count == 2:
             try save(Credential(account: words[0], password: readPassword()), server: words[1], .owner)
         case ("read", let words) where words.count == 3 && words[0] == "--reuse":
