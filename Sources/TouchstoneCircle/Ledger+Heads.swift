@@ -16,8 +16,10 @@ extension Ledger {
             member: me, sequence: max(heads[me]?.sequence ?? 0, firstSequence) + 1, counter: counter,
             time: headTime(now), epoch: epoch, link: UInt32(link),
             linkHash: membership.linkHashes[link], sum: RecordSum([], key: sumKey),
-            seen: seen.filter { membership.members.contains($0.key) }, stable: stable(now: now))
-        head.sum = sum(of: head, sumKey)
+            newestSum: RecordSum([], key: sumKey), seen: seen.filter { membership.members.contains($0.key) },
+            stable: stable(now: now))
+        head.sum = sum(of: head, sumKey, without: isDead)
+        head.newestSum = sum(of: head, sumKey, without: isReplaced)
         heads[me] = head
         return head
     }
@@ -77,29 +79,41 @@ extension Ledger {
     /// Another member has more of this one than it knows itself: it was restored from a copy.
     package var isRestored: Bool { claims[me].map { $0.counter > counter } ?? false }
 
-    /// Whether a version is needed no more: all members have a newer one, or it is a tombstone that all have had for long enough.
-    private func isDead(_ version: RecordVersion, _ stable: [MemberID: UInt64], time: UInt64) -> Bool {
-        if version.isTombstone, version.clock.milliseconds + Limits.longestAway < time,
-            version.counter <= stable[version.member] ?? 0
-        {
-            return true
-        }
-        guard let others = versions[version.name], others.count > 1 else { return false }
-        return others.contains { $0.counter <= stable[$0.member] ?? 0 && isOlder(version, than: $0) }
+    /// Whether a version is needed no more by a head's account: all members have a newer one, or it is a tombstone that all have had for long
+    /// enough.
+    private func isDead(_ version: RecordVersion, _ head: MemberHead) -> Bool {
+        isOutlived(version, head) || isOlderThanAny(version) { head.stable[$0] ?? 0 }
     }
 
-    /// The sum of what is alive by a head's own account; `isDropped` is of what its member may have dropped all the same.
+    /// Whether a head's member has seen a newer version, or nobody needs this one.
+    private func isReplaced(_ version: RecordVersion, _ head: MemberHead) -> Bool {
+        isOutlived(version, head) || isOlderThanAny(version) { head.seen[$0] ?? head.stable[$0] ?? 0 }
+    }
+
+    /// A tombstone that all members have had for long enough.
+    private func isOutlived(_ version: RecordVersion, _ head: MemberHead) -> Bool {
+        version.isTombstone && version.clock.milliseconds + Limits.longestAway < head.time
+            && version.counter <= head.stable[version.member] ?? 0
+    }
+
+    /// Whether there is a newer version, among each member's up to a counter.
+    private func isOlderThanAny(_ version: RecordVersion, upTo last: (MemberID) -> UInt64) -> Bool {
+        guard let others = versions[version.name], others.count > 1 else { return false }
+        return others.contains { $0.counter <= last($0.member) && isOlder(version, than: $0) }
+    }
+
+    /// The sum of what a head covers of its member's.
     private func sum(
-        of head: MemberHead, _ key: SymmetricKey, isDropped: (RecordVersion) -> Bool = { _ in false }
+        of head: MemberHead, _ key: SymmetricKey, without isLeftOut: (RecordVersion, MemberHead) -> Bool
     ) -> RecordSum {
-        let alive = (names[head.member] ?? [:]).compactMap { counter, name -> RecordVersion? in
+        let covered = (names[head.member] ?? [:]).compactMap { counter, name -> RecordVersion? in
             guard counter <= head.counter,
                 let version = versions[name]?.first(where: { $0.member == head.member && $0.counter == counter }),
-                !isDead(version, head.stable, time: head.time), !isDropped(version)
+                !isLeftOut(version, head)
             else { return nil }
             return version
         }
-        return RecordSum(alive.sorted { $0.counter < $1.counter }, key: key)
+        return RecordSum(covered.sorted { $0.counter < $1.counter }, key: key)
     }
 
     /// Holds what there is of each member against its newest head: all of it, so that this is not done for each record.
@@ -131,14 +145,11 @@ extension Ledger {
 
     /// Whether all that a head covers is here.
     ///
-    /// What a removed member wrote may have made its member drop something, and this device, which came later, was never given it. So
-    /// something that is replaced may be left out. The sum is its member's word that nothing else of it is alive.
+    /// Its member may have dropped something for the sake of what was dropped too, or is of a removed member, and this device, which came later,
+    /// was never given that. So the newest versions alone are enough (DEC-566). But those are not known of a member that wrote its head
+    /// before another one was removed, so what is alive is enough, too.
     private func fits(_ head: MemberHead, _ key: SymmetricKey) -> Bool {
-        if sum(of: head, key) == head.sum { return true }
-        guard let seen = seen[head.member], !membership.removed.isEmpty else { return false }
-        return sum(of: head, key) { version in
-            version.counter <= seen && (versions[version.name] ?? []).contains { isOlder(version, than: $0) }
-        } == head.sum
+        sum(of: head, key, without: isDead) == head.sum || sum(of: head, key, without: isReplaced) == head.newestSum
     }
 
     /// Counters of this device's records that a store has to have; it should delete all others.
@@ -147,7 +158,7 @@ extension Ledger {
         return Set(
             (names[me] ?? [:]).compactMap { counter, name in
                 versions[name]?.first { $0.member == me && $0.counter == counter }
-            }.filter { !isDead($0, head.stable, time: head.time) }.map(\.counter))
+            }.filter { !isDead($0, head) }.map(\.counter))
     }
 
     /// Forgets versions that their writers have dropped, oldest first: each newer one says that an older one is dead.
@@ -159,7 +170,7 @@ extension Ledger {
             while let oldest = versions[name]?.min(by: isOlder) {
                 // Nobody writes heads for a removed member.
                 guard let head = heads[oldest.member] ?? heads[me],
-                    isDead(oldest, head.stable, time: head.time)
+                    isDead(oldest, head)
                 else { break }
                 remove(name) { $0 == oldest }
                 forgotten.append(oldest)

@@ -4,7 +4,7 @@ package import Foundation
 /// What a member says of itself and of the others, signed: how far it has come, and what of it is alive (SY-22, DEC-462).
 ///
 /// Written: version 1 (1 byte), member (32), sequence (8), counter (8), time (8), epoch (4), number of the chain's newest link (4), its hash (32),
-/// sum (32), then twice a number of members (1) with for each its identifier (32) and a counter (8), in their order; signature (64).
+/// both sums (32 each), then twice a number of members (1) with for each its identifier (32) and a counter (8), in their order; signature (64).
 package struct MemberHead: Hashable, Sendable {
     package static let maximumBytes = 8 << 10
     private static let version: UInt8 = 1
@@ -23,6 +23,8 @@ package struct MemberHead: Hashable, Sendable {
     package var linkHash: Data
     /// Of its records that are alive.
     package var sum: RecordSum
+    /// Of its records that are the newest of their names, as far as it has seen: what others dropped does not change it (DEC-566).
+    package var newestSum: RecordSum
     /// Up to which counter it has everything of a member.
     package var seen: [MemberID: UInt64]
     /// Up to which counter all members have everything of a member, or had of one that is removed.
@@ -43,6 +45,7 @@ package struct MemberHead: Hashable, Sendable {
         writer.add(link)
         writer.add(linkHash)
         writer.add(sum.bytes)
+        writer.add(newestSum.bytes)
         for counters in [seen, stable] {
             writer.add(UInt16(counters.count))
             for (member, counter) in counters.sorted(by: { $0.key < $1.key }) {
@@ -79,6 +82,7 @@ package struct MemberHead: Hashable, Sendable {
         link = try reader.integer(UInt32.self)
         linkHash = try reader.bytes(32)
         sum = RecordSum(try reader.bytes(32))
+        newestSum = RecordSum(try reader.bytes(32))
         seen = try Self.counters(&reader)
         stable = try Self.counters(&reader)
         try reader.end()
@@ -101,7 +105,7 @@ package struct MemberHead: Hashable, Sendable {
 
     package init(
         member: MemberID, sequence: UInt64, counter: UInt64, time: UInt64, epoch: UInt32, link: UInt32, linkHash: Data,
-        sum: RecordSum, seen: [MemberID: UInt64], stable: [MemberID: UInt64]
+        sum: RecordSum, newestSum: RecordSum, seen: [MemberID: UInt64], stable: [MemberID: UInt64]
     ) {
         self.member = member
         self.sequence = sequence
@@ -111,12 +115,13 @@ package struct MemberHead: Hashable, Sendable {
         self.link = link
         self.linkHash = linkHash
         self.sum = sum
+        self.newestSum = newestSum
         self.seen = seen
         self.stable = stable
     }
 }
 
-/// A keyed hash of all that a member's live records say of themselves, in the order of their counters.
+/// A keyed hash of what some of a member's records say of themselves, in the order of their counters.
 ///
 /// Who has no key finds no other set of records with the same sum. Contents are not in it (DEC-462).
 package struct RecordSum: Hashable, Sendable {

@@ -386,14 +386,21 @@ class Member(Keys):
             self.written.append(Version(name, counter, clock << 16, item.value is None, record))
         return record
 
-    def sum(self, epoch=None):
+    def sum(self, versions):
         data = b"".join(
             one.name + struct.pack("<QQB", one.counter, one.clock, one.is_tombstone)
-            for one in sorted(self.written, key=lambda one: one.counter))
-        return hmac.digest(derive(self.epoch_key(epoch), "sum"), data, "sha256")
+            for one in sorted(versions, key=lambda one: one.counter))
+        return hmac.digest(derive(self.epoch_key(), "sum"), data, "sha256")
+
+    def newest(self):
+        """Of each name that it wrote: it has seen nothing of others."""
+        newest = {}
+        for one in sorted(self.written, key=lambda one: (one.clock, one.counter)):
+            newest[one.name] = one
+        return newest.values()
 
     def head(self, **lies):
-        """The next head. What it says can be told by name: member, sequence, counter, time, epoch, link, link_hash, sum, seen, stable."""
+        """The next head. What it says can be told by name: member, sequence, counter, time, epoch, link, link_hash, sum, newest_sum, seen, stable."""
         if "sequence" not in lies:
             self.sequence += 1
         says = {
@@ -401,14 +408,13 @@ class Member(Keys):
             "epoch": max(self.chain.keys(self)), "link": len(self.chain.links) - 1, "link_hash": self.chain.previous,
             "seen": {self.member: self.counter}, "stable": {},
         } | lies
-        says.setdefault("sum", None)
-        total = self.sum() if says["sum"] is None else says["sum"]
+        sums = says.get("sum", self.sum(self.written)) + says.get("newest_sum", self.sum(self.newest()))
         counters = b"".join(
             struct.pack("<H", len(some)) + b"".join(member + struct.pack("<Q", counter) for member, counter in some)
             for some in (says[key] if isinstance(says[key], list) else sorted(says[key].items()) for key in ("seen", "stable")))
         return self.signed("head", b"\1" + says["member"] + struct.pack(
             "<QQQII", says["sequence"], says["counter"], says["time"], says["epoch"], says["link"]) + says["link_hash"]
-            + total + counters)
+            + sums + counters)
 
     def object(self, kind, data, counter=None, member=None):
         """As io.touchstone.Sync has it."""

@@ -324,10 +324,12 @@ def lies_of_heads(circle, liar):
 
     yield lie("in another's name", "forged", None, member=desk)
     yield lie("of a stranger", "waiting", None, member=secrets.token_bytes(32))
-    yield lie("a wrong sum", "taken", "missing", sum=secrets.token_bytes(32), counter=liar.counter + 1)
+    wrong = secrets.token_bytes(32)
+    yield lie("two wrong sums", "taken", "missing", sum=wrong, newest_sum=wrong, counter=liar.counter + 1)
     # A number that it never gave to a record is one that it dropped.
-    liar.counter += 1
-    yield lie("a number without a record", "taken", None)
+    for what, lies in (("a number without a record", {}), ("one wrong sum", {"sum": wrong}), ("the other", {"newest_sum": wrong})):
+        liar.counter += 1
+        yield lie(what, "taken", None, **lies)
     for hours in (25, 90 * 24):
         yield lie(f"{hours} hours ahead", "waiting", "clock", time=now() + hours * 3_600_000)
     yield lie("after the end of time", "forged", None, time=1 << 48)
@@ -335,7 +337,7 @@ def lies_of_heads(circle, liar):
     yield lie("sequence 0", "forged", None, sequence=0)
     yield lie("a sequence that is too large", "forged", None, sequence=MAXIMUM_COUNTER + 1)
     yield lie("a link to come", "waiting", None, link=len(chain.links) + 5)
-    yield lie("an epoch to come", "waiting", None, epoch=len(chain.epochs), sum=bytes(32))
+    yield lie("an epoch to come", "waiting", None, epoch=len(chain.epochs), sum=bytes(32), newest_sum=bytes(32))
     yield lie("members in another order", "forged", None, seen=[(b"\2" * 32, 1), (b"\1" * 32, 1)])
     yield lie("a member twice", "forged", None, stable=[(b"\1" * 32, 1)] * 2)
     yield lie("strangers", "taken", None, seen=[(bytes([n]) * 32, MAXIMUM_COUNTER) for n in range(180)])
@@ -362,7 +364,7 @@ def a_member_that_lies_in_heads_is_named(circle):
     for what, lies in (("a number twice", {"sequence": liar.sequence}), ("a counter that goes back", {"counter": 1})):
         other = circle.liar(what[:20])
         other.write(circle.item("never", "not in a head"), kept=False)
-        circle.give(other.object("head", other.head(counter=other.counter, sum=bytes(32))))
+        circle.give(other.object("head", other.head(counter=other.counter, sum=bytes(32), newest_sum=bytes(32))))
         lies = {"sequence": other.sequence} if "sequence" in lies else lies
         equal(circle.give(other.object("head", other.head(time=1, **lies))), ["forged"], what)
         equal(circle.fault(what[:20]), "rolledBack", what)

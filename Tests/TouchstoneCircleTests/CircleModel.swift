@@ -338,19 +338,10 @@ struct CircleModel {
         for id in members { pull(id, isHonest: true) }
     }
 
-    /// Devices that an old store showed what another one had dropped before they joined.
-    ///
-    /// They say that something is missing, and have to join again (DEC-566).
-    var stranded: [MemberID] {
-        guard happened.contains(.join) else { return [] }
-        return members.filter { devices[$0]!.ledger.faults.values.contains(.missing) }
-    }
-
     /// What must not be, in words.
     func broken() -> [String] {
         var broken: [String] = []
-        let stranded = stranded
-        let all = members.filter { !stranded.contains($0) }.map { devices[$0]! }
+        let all = members.map { devices[$0]! }
         let membership = circles[circles.count - 1].membership
         for device in all where device.shown != all[0].shown {
             broken.append("\(short(device)) shows \(device.shown), \(short(all[0])) \(all[0].shown)")
@@ -387,7 +378,6 @@ struct CircleModel {
         }
         // Of each item one version is left in the store, and none that is dead.
         let alive = store.records.keys.filter { membership.members.contains($0.member) }
-        guard stranded.isEmpty else { return broken }
         if Set(alive.map(\.name)).count != alive.count { broken.append("\(alive.count) records are left in the store") }
         return broken
     }

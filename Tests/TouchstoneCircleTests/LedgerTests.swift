@@ -129,6 +129,50 @@ struct LedgerTests {
         #expect(reader.winner(name(1)) == new)
     }
 
+    /// Without the sum of what is newest, the third device says `missing` for ever.
+    @Test func whatAnOldStoreShowsANewDeviceIsNotMissed() {
+        // SY-22, DEC-566
+        let d = member(4)
+        var (one, two, four) = (
+            Ledger(me: a, membership: .of(a, b, d)), Ledger(me: b, membership: .of(a, b, d)),
+            Ledger(me: d, membership: .of(a, b, d))
+        )
+        let old = one.write(name(1), isTombstone: false, now: start)
+        send(&one, to: &two, now: start)
+        send(&one, to: &four, now: start)
+        _ = two.write(name(1), isTombstone: false, now: start + 1)
+        for _ in 0..<2 {
+            send(&two, to: &one, now: start + 1)
+            send(&two, to: &four, now: start + 1)
+            send(&four, to: &one, now: start + 1)
+            send(&four, to: &two, now: start + 1)
+            send(&one, to: &two, now: start + 1)
+            send(&one, to: &four, now: start + 1)
+        }
+        #expect(one.alive().isEmpty)
+        // The next one is stable for its writer, and not for the first device, which has an old head of the fourth.
+        let newest = two.write(name(1), isTombstone: false, now: start + 2)
+        send(&two, to: &one, now: start + 2)
+        send(&two, to: &four, now: start + 2)
+        send(&one, to: &two, now: start + 2)
+        send(&four, to: &two, now: start + 2)
+        _ = two.makeHead(epoch: 0, sumKey: sumKey, now: start + 3)
+        #expect(two.alive() == [newest.counter])
+        #expect(two.forgetDead().count == 2)
+        // Another one joins, and gets an old record.
+        let all = Membership.of(a, b, c, d)
+        _ = one.update(all)
+        _ = two.update(all)
+        var three = Ledger(me: c, membership: .of(a, b, c, d))
+        #expect(three.take(old, now: start + 4) == .taken)
+        send(&two, to: &three, now: start + 4)
+        send(&one, to: &three, now: start + 4)
+        #expect(one.heads[a]?.stable[b] == 1)
+        #expect(three.faults.isEmpty)
+        #expect(three.seen[a] == 1)
+        #expect(three.winner(name(1)) == newest)
+    }
+
     @Test func aMemberThatSaysTwoThingsUnderOneNumberIsNamed() {
         var ledger = Ledger(me: b, membership: .of(a, b))
         #expect(ledger.take(version(1, of: a, at: 5), now: start) == .taken)
@@ -327,13 +371,13 @@ struct LedgerTests {
         send(&one, to: &late, now: start + 2)
         #expect(late.seen[a] == 2)
         #expect(late.faults[a] == nil)
-        // Without that reason nothing may be left out.
+        // What nothing newer took the place of may not be left out.
         var reader = Ledger(me: c, membership: .of(a, b, c))
         var writer = Ledger(me: a, membership: .of(a, b, c))
         _ = writer.write(name(1), isTombstone: false, now: start)
         send(&writer, to: &reader, now: start)
         writer.remove(name(1)) { _ in true }
-        _ = writer.write(name(1), isTombstone: false, now: start + 1)
+        _ = writer.write(name(2), isTombstone: false, now: start + 1)
         send(&writer, to: &reader, now: start + 1)
         #expect(reader.faults[a] == .missing)
     }

@@ -134,8 +134,9 @@ struct SealedRecordTests {
         let head = MemberHead(
             member: laptop.id, sequence: 4, counter: 9, time: 1_800_000_000_000, epoch: 0, link: 1,
             linkHash: chain.head,
-            sum: RecordSum([], key: SymmetricKey(size: .bits256)), seen: [laptop.id: 9, desktop.id: 2],
-            stable: [laptop.id: 8])
+            sum: RecordSum([], key: SymmetricKey(size: .bits256)),
+            newestSum: RecordSum([], key: SymmetricKey(size: .bits256)),
+            seen: [laptop.id: 9, desktop.id: 2], stable: [laptop.id: 8])
         let bytes = try head.bytes(sign: laptop.sign)
         let identity = { (member: MemberID) in self.chain.members[member]?.identity }
         let read = try MemberHead(bytes, identity: identity)
