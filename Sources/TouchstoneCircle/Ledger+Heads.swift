@@ -122,13 +122,18 @@ extension Ledger {
         unchecked = []
     }
 
+    /// What is newest is enough, because its member may have dropped something for the sake of what was dropped too, and this device, which
+    /// came later, was never given that (DEC-566). But a member that wrote its head before another one was removed may have taken what that one
+    /// wrote for the newest. So what is alive is enough, too.
     private mutating func check(_ member: MemberID) {
         guard let head = heads[member], let key = sumKeys[head.epoch], member != me else { return }
-        if head.counter <= seen[member] ?? 0, completeLinks[member] == head.link, claims[member] == nil { return }
-        guard fits(head, key) else {
+        if head.counter <= whole[member] ?? 0, completeLinks[member] == head.link, claims[member] == nil { return }
+        let isWhole = sum(of: head, key, without: isDead) == head.sum
+        guard isWhole || sum(of: head, key, without: isReplaced) == head.newestSum else {
             if faults[member] == nil, head.counter > seen[member] ?? 0 { faults[member] = .missing }
             return
         }
+        if isWhole { whole[member] = max(head.counter, whole[member] ?? 0) }
         if completeLinks[member] ?? 0 < head.link {
             completeLinks[member] = head.link
             for gone in membership.removed.keys where isAdopted(gone) {
@@ -141,15 +146,6 @@ extension Ledger {
         let isFirst = (seen[member] ?? 0) == 0
         seen[member] = head.counter
         if isFirst { touched.formUnion((names[member] ?? [:]).values) }
-    }
-
-    /// Whether all that a head covers is here.
-    ///
-    /// Its member may have dropped something for the sake of what was dropped too, or is of a removed member, and this device, which came later,
-    /// was never given that. So the newest versions alone are enough (DEC-566). But those are not known of a member that wrote its head
-    /// before another one was removed, so what is alive is enough, too.
-    private func fits(_ head: MemberHead, _ key: SymmetricKey) -> Bool {
-        sum(of: head, key, without: isDead) == head.sum || sum(of: head, key, without: isReplaced) == head.newestSum
     }
 
     /// Counters of this device's records that a store has to have; it should delete all others.

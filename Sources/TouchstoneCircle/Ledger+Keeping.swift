@@ -7,6 +7,7 @@ extension Ledger {
         package var versions: [RecordVersion] = []
         package var heads: [MemberHead] = []
         package var seen: [MemberID: UInt64] = [:]
+        package var whole: [MemberID: UInt64] = [:]
         package var faults: [MemberID: Fault] = [:]
         /// Which version the keychain shows of each item, by its member and counter.
         package var shown: [RecordName: (member: MemberID, counter: UInt64)] = [:]
@@ -25,6 +26,7 @@ extension Ledger {
         for version in kept.versions { insert(version) }
         for head in kept.heads { heads[head.member] = head }
         seen = kept.seen
+        whole = kept.whole
         faults = kept.faults
         for (name, place) in kept.shown {
             shown[name] = versions[name]?.first { $0.member == place.member && $0.counter == place.counter }

@@ -49,6 +49,10 @@ package struct Ledger: Sendable {
     package internal(set) var heads: [MemberID: MemberHead] = [:]
     /// Up to which counter everything of a member has come that it had then.
     package internal(set) var seen: [MemberID: UInt64] = [:]
+    /// Up to which counter everything of a member has come that was alive then: what comes again of that was dropped since.
+    ///
+    /// Never more than ``seen``. What is between may be needed if a removed member's records, which took its place, count no more.
+    package internal(set) var whole: [MemberID: UInt64] = [:]
     package internal(set) var faults: [MemberID: Fault] = [:]
     var clock = HybridClock()
     var versions: [RecordName: [RecordVersion]] = [:]
@@ -163,7 +167,7 @@ package struct Ledger: Sendable {
             faults[version.member] = .clock
             return .waiting
         }
-        if version.member != me, version.counter <= seen[version.member] ?? 0 { return .repeated }
+        if version.member != me, version.counter <= whole[version.member] ?? 0 { return .repeated }
         clock.see(version.clock)
         insert(version)
         if version.member == me {

@@ -25,7 +25,7 @@ enum CircleTables {
             member BLOB, counter INTEGER, name BLOB, clock INTEGER, tombstone INTEGER, bytes BLOB,
             PRIMARY KEY (member, counter)
         );
-        CREATE TABLE circle_member (member BLOB PRIMARY KEY, head BLOB, seen INTEGER, fault TEXT, waited INTEGER);
+        CREATE TABLE circle_member (member BLOB PRIMARY KEY, head BLOB, seen INTEGER, whole INTEGER, fault TEXT, waited INTEGER);
         CREATE TABLE circle_item (
             name BLOB PRIMARY KEY, member BLOB, counter INTEGER, identifier BLOB, version BLOB
         );
@@ -116,9 +116,10 @@ enum CircleTables {
                     clock: ClockTime(bits: number(row["clock"])),
                     isTombstone: Int64.fromDatabaseValue(row["tombstone"]) == 1))
         }
-        for row in try Row.fetchAll(database, sql: "SELECT member, head, seen, fault, waited FROM circle_member") {
+        for row in try Row.fetchAll(database, sql: "SELECT member, head, seen, whole, fault, waited FROM circle_member") {
             guard let member = Data.fromDatabaseValue(row["member"]).map({ MemberID(bytes: $0) }) else { continue }
             kept.seen[member] = number(row["seen"])
+            kept.whole[member] = number(row["whole"])
             kept.faults[member] = String.fromDatabaseValue(row["fault"]).flatMap(Ledger.Fault.init)
             kept.waitedForSince[member] = Int64.fromDatabaseValue(row["waited"]).map { UInt64(bitPattern: $0) }
             if let bytes = Data.fromDatabaseValue(row["head"]),
@@ -400,9 +401,9 @@ enum CircleTables {
                     "INSERT INTO circle_member (member) SELECT ? WHERE NOT EXISTS (SELECT 1 FROM circle_member WHERE member = ?)",
                 arguments: [member.bytes, member.bytes])
             try database.execute(
-                sql: "UPDATE circle_member SET seen = ?, fault = ?, waited = ? WHERE member = ?",
+                sql: "UPDATE circle_member SET seen = ?, whole = ?, fault = ?, waited = ? WHERE member = ?",
                 arguments: [
-                    signed(ledger.seen[member] ?? 0), ledger.faults[member]?.rawValue,
+                    signed(ledger.seen[member] ?? 0), signed(ledger.whole[member] ?? 0), ledger.faults[member]?.rawValue,
                     ledger.waitedForSince[member].map { signed($0) }, member.bytes,
                 ])
         }

@@ -173,6 +173,35 @@ struct LedgerTests {
         #expect(three.winner(name(1)) == newest)
     }
 
+    /// The new device needs what it was not given, because that was replaced, once its replacement counts no more.
+    @Test func whatALateRecordReplacedIsTakenAfterAll() {
+        // SY-22, DEC-566
+        let all = Membership.of(a, b, c)
+        var (one, two) = (Ledger(me: a, membership: all), Ledger(me: b, membership: all))
+        var reader = Ledger(me: c, membership: all)
+        let first = one.write(name(1), isTombstone: false, now: start)
+        let late = two.write(name(1), isTombstone: false, now: start + 1)
+        send(&two, to: &one, now: start + 1)
+        send(&two, to: &reader, now: start + 1)
+        send(&one, to: &reader, now: start + 1, without: first.counter)
+        #expect(reader.faults.isEmpty)
+        #expect(reader.seen[a] == 1)
+        #expect(reader.whole[a] == nil)
+        #expect(reader.winner(name(1)) == late)
+        var membership = Membership.of(a, c)
+        membership.removed[b] = .init(lastCounter: 0, adopter: a, since: 1)
+        membership.linkHashes.append(Data(repeating: 1, count: 32))
+        _ = reader.update(membership)
+        #expect(reader.take(first, now: start + 2) == .taken)
+        #expect(reader.winner(name(1)) == first)
+        // Once it has all that is alive, what was dropped does not come back.
+        _ = one.update(membership)
+        send(&one, to: &reader, now: start + 3)
+        #expect(reader.whole[a] == one.counter)
+        reader.remove(name(1)) { $0 == first }
+        #expect(reader.take(first, now: start + 4) == .repeated)
+    }
+
     @Test func aMemberThatSaysTwoThingsUnderOneNumberIsNamed() {
         var ledger = Ledger(me: b, membership: .of(a, b))
         #expect(ledger.take(version(1, of: a, at: 5), now: start) == .taken)
