@@ -122,9 +122,10 @@ extension Ledger {
         unchecked = []
     }
 
-    /// What is newest is enough, because its member may have dropped something for the sake of what was dropped too, and this device, which
-    /// came later, was never given that (DEC-566). But a member that wrote its head before another one was removed may have taken what that one
-    /// wrote for the newest. So what is alive is enough, too.
+    /// Holds what there is of one member against its newest head: either sum is enough (DEC-566).
+    ///
+    /// Its member may have dropped something for the sake of what was dropped too, and this device, which came later, was never given that. But
+    /// a member that wrote its head before another one was removed may have taken what that one wrote for the newest.
     private mutating func check(_ member: MemberID) {
         guard let head = heads[member], let key = sumKeys[head.epoch], member != me else { return }
         if head.counter <= whole[member] ?? 0, completeLinks[member] == head.link, claims[member] == nil { return }

@@ -116,7 +116,8 @@ enum CircleTables {
                     clock: ClockTime(bits: number(row["clock"])),
                     isTombstone: Int64.fromDatabaseValue(row["tombstone"]) == 1))
         }
-        for row in try Row.fetchAll(database, sql: "SELECT member, head, seen, whole, fault, waited FROM circle_member") {
+        for row in try Row.fetchAll(database, sql: "SELECT member, head, seen, whole, fault, waited FROM circle_member")
+        {
             guard let member = Data.fromDatabaseValue(row["member"]).map({ MemberID(bytes: $0) }) else { continue }
             kept.seen[member] = number(row["seen"])
             kept.whole[member] = number(row["whole"])
@@ -403,7 +404,8 @@ enum CircleTables {
             try database.execute(
                 sql: "UPDATE circle_member SET seen = ?, whole = ?, fault = ?, waited = ? WHERE member = ?",
                 arguments: [
-                    signed(ledger.seen[member] ?? 0), signed(ledger.whole[member] ?? 0), ledger.faults[member]?.rawValue,
+                    signed(ledger.seen[member] ?? 0), signed(ledger.whole[member] ?? 0),
+                    ledger.faults[member]?.rawValue,
                     ledger.waitedForSince[member].map { signed($0) }, member.bytes,
                 ])
         }

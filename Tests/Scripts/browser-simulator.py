@@ -13,6 +13,7 @@ import urllib.parse
 from browser import Browser, ChoresApp, SimulatorPage
 from device import LONGEST_WAIT, Device, Evaluation, check, equal, main
 from simulated import AWAY, FINGER, PASSCODE, PASSWORD, ask, miss, simulated, touch, type_passcode, with_chores
+from synchronizing import Member, directory
 
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -148,6 +149,46 @@ def the_app_stands_beside_the_device(browser):
                 equal(reached, "SecurityError", "what the app reaches of the page around it")
             page.click("lock")
             page.wait_test("connection", "Connected, locked")
+            page.driver.get("about:blank")
+
+
+def two_devices_stand_side_by_side(browser):
+    """SY: on one page with one address, each with its own controls; an item that one of them gets appears on the other."""
+    with Member("left") as left, Member("right", beside=left) as right, directory() as store:
+        left.found(store)
+        left.start()
+        right.join(store, left)
+        right.start()
+        with SimulatorPage(left, beside=right) as simulator, browser.open(simulator.url) as page:
+            page.wait(lambda page: page.driver.title == "left – right – Touchstone simulator", "the tab's title")
+            frames = {device: f'[data-testid="{device.name}"]' for device in (left, right)}
+            for device, frame in frames.items():
+                page.wait(
+                    lambda page, device=device, frame=frame: page.find(frame).get_attribute("title").startswith(device.name),
+                    "the frame to be named by its device")
+                with page.frame(frame):
+                    page.wait_test("connection", "Connected, unlocked")
+                    page.wait_test("device-name", device.name)
+                    page.click("tab-inspector")
+            left.add("wifi", "no secret")
+            # The only item here that is not of one device alone.
+            shared = "also from a backup"
+            for frame in frames.values():
+                with page.frame(frame):
+                    page.wait_test("items", shared)
+            page.pictures("simulator-two")
+            with page.frame(frames[right]):
+                page.click("tab-controls")
+                page.click("lock")
+                page.wait_test("lock-screen")
+            equal([device.status["isLocked"] for device in frames], [False, True], "which of them was locked")
+            with page.frame(frames[right]):
+                page.wait_test("passcode-field").send_keys(PASSCODE, Keys.ENTER)
+                page.wait_test("home-screen")
+            left.delete("wifi")
+            with page.frame(frames[right]):
+                page.click("tab-inspector")
+                page.wait(lambda page: shared not in page.text("#inspector"), "the item to go")
             page.driver.get("about:blank")
 
 
@@ -470,7 +511,7 @@ def what_is_typed_crosses_sealed(browser):
 with Browser(1280, 960) as browser:
     main(*[functools.partial(test, browser) for test in (
         the_first_run_is_done_with_the_keyboard_alone, a_finger_lets_the_owner_in,
-        the_app_stands_beside_the_device, an_app_that_was_not_framed_is_shown_by_nobody,
+        the_app_stands_beside_the_device, two_devices_stand_side_by_side, an_app_that_was_not_framed_is_shown_by_nobody,
         three_misses_end_it_and_the_fallback_is_the_app_s, after_five_misses_only_the_passcode_helps, the_owner_cancels,
         another_finger_signs_out, who_denies_face_id_is_not_looked_at, the_daemon_is_killed_while_the_alert_is_up,
         two_tabs_show_one_alert, what_is_typed_for_one_app_is_not_another_s,

@@ -286,20 +286,23 @@ class SimulatorPage:
     PROGRAM = pathlib.Path(
         os.environ.get("TOUCHSTONE_SIMULATOR", REPOSITORY / ".build/debug/touchstone-simulator")).resolve()
 
-    def __init__(self, device, app=None):
-        """app: a ChoresApp that runs framed, to stand beside the device."""
+    def __init__(self, device, app=None, beside=None):
+        """app: a ChoresApp that runs framed, to stand beside the device; beside: another booted device."""
         if not os.access(self.PROGRAM, os.X_OK):
             sys.exit(f"{self.PROGRAM} is not there: run make pages")
-        self.device = device
+        self.device, self.beside = device, beside
         self.app = {"TOUCHSTONE_SIMULATOR_APP": f"Chores={app.url}"} if app else {}
 
     def __enter__(self):
         self.process = subprocess.Popen(
-            [self.device.programs / "touchstone", "simulator", self.device.name, "--no-boot"],
+            [
+                self.device.programs / "touchstone", "simulator", self.device.name, "--no-boot",
+                *(["--beside", self.beside.name] if self.beside else [])],
             env=self.device.environment | self.app | {"TOUCHSTONE_SIMULATOR": str(self.PROGRAM)}, stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, text=True)
         line = self.process.stdout.readline()
-        check(f"{self.device.name} is at http://127.0.0.1:" in line, f"the first line of the simulator: {line!r}")
+        named = f"{self.device.name} and {self.beside.name} are" if self.beside else f"{self.device.name} is"
+        check(f"{named} at http://127.0.0.1:" in line, f"the first line of the simulator: {line!r}")
         self.url = line.split()[-1]
         return self
 

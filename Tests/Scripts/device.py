@@ -69,12 +69,13 @@ def confirm(device, event):
 class Device:
     """Created, and booted, in directories of its own; shut down and removed at the end of `with`."""
 
-    def __init__(self, name="test", biometry="touchid", boot=True, user=None, create=()):
+    def __init__(self, name="test", biometry="touchid", boot=True, user=None, create=(), beside=None):
+        """beside: another device, whose owner and directories this one shares; it ends first."""
         self.name, self.biometry, self.user, self.create = name, biometry, user, create
         self.boots = boot
-        self.work = pathlib.Path(tempfile.mkdtemp(prefix="touchstone-test."))
+        self.work = beside.work if beside else pathlib.Path(tempfile.mkdtemp(prefix="touchstone-test."))
         for directory in ("state", "run", "config"):
-            (self.work / directory).mkdir(mode=0o700)
+            (self.work / directory).mkdir(mode=0o700, exist_ok=True)
         self.environment = {
             "PATH": os.environ["PATH"], "HOME": str(self.work), "TOUCHSTONE_DEVICE": name,
             "XDG_STATE_HOME": str(self.work / "state"), "XDG_RUNTIME_DIR": str(self.work / "run"),
@@ -93,6 +94,7 @@ class Device:
         self.runtime = self.work / "run/touchstone" / name
         self.socket = self.runtime / "touchstoned.sock"
         self.processes = []
+        self.beside = beside
 
     def __enter__(self):
         try:
@@ -114,7 +116,8 @@ class Device:
             with contextlib.suppress(OSError):
                 if is_alive(pid) and os.readlink(f"/proc/{pid}/exe").startswith(str(self.programs)):
                     os.kill(pid, signal.SIGKILL)
-        shutil.rmtree(self.work, ignore_errors=True)
+        if not self.beside:
+            shutil.rmtree(self.work, ignore_errors=True)
 
     # programs
 

@@ -315,6 +315,31 @@ def every_answer_is_for_this_page_alone(page):
             check(part not in text, f"{part} in {name or 'the page'}")
 
 
+def two_devices_have_one_address():
+    """Each below its own part of it; a page of one device has no such parts, and may stand in no frame."""
+    with Device() as device, Page(device, "--beside", "second") as page:
+        device.processes.append(int((device.work / "run/touchstone/second/supervisor.pid").read_text()))
+        try:
+            check(page.line.startswith("test and second are at http://"), page.line)
+            policy = page.get()[1]["content-security-policy"]
+            check("frame-ancestors 'self';" in policy and policy.endswith("frame-src 'self'"), policy)
+            for place, name in (("left", device.name), ("right", "second")):
+                check("<title>Touchstone simulator</title>" in page.get(f"{place}/")[2].decode(), place)
+                status, _, body = page.post(f"{place}/call/io.touchstone.Device.GetStatus", b"{}")
+                equal((status, json.loads(body)["parameters"]["status"]["name"]), (200, name), place)
+            check(page.get("left/key")[2] != page.get("right/key")[2], "each has a key of its own")
+            for path in ("left", "middle/", "left/right/", "left/nothing", "key", "events", "app"):
+                refused(page.get(path), 404, path)
+            refused(page.post("call/io.touchstone.Device.GetStatus", b"{}"), 404, "a call of no device")
+        finally:
+            device.run("device", "shutdown", "second")
+        result = device.run("simulator", device.name, "--beside", device.name, status=64)
+        check("the same device twice" in result.stderr, result.stderr)
+    with Device() as device, Page(device) as page:
+        for path in ("left/", "right/main.js"):
+            refused(page.get(path), 404, path)
+
+
 def passcodes_are_sealed_and_looked_at(page):
     device = page.device
     equal(page.enter("change?kind=sixDigit", "", "123456"), None, "setting it")
@@ -520,4 +545,4 @@ with Device() as shared, Page(shared) as shown:
         the_command_makes_boots_and_shows_a_device,
         functools.partial(one_command_shows_a_device_and_an_app, signal.SIGINT),
         functools.partial(one_command_shows_a_device_and_an_app, signal.SIGHUP), *(functools.partial(test, shown) for test in tests),
-        only_a_simulated_device_is_shown)
+        two_devices_have_one_address, only_a_simulated_device_is_shown)

@@ -60,8 +60,8 @@ class Store:
 class Member(Device):
     """A device with a touchstone-sync of its own."""
 
-    def __init__(self, name):
-        super().__init__(name)
+    def __init__(self, name, **settings):
+        super().__init__(name, **settings)
         self.process = None
 
     def __enter__(self):
@@ -75,7 +75,7 @@ class Member(Device):
 
     def start(self, *options, waits=True):
         """Runs touchstone-sync, and waits for its line, which comes once the store and the device answer."""
-        with open(self.work / "sync.log", "a") as log:
+        with open(self.work / f"{self.name}-sync.log", "a") as log:
             self.process = subprocess.Popen(
                 [SYNC, *options], env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, text=True)
         if not waits:
@@ -93,7 +93,7 @@ class Member(Device):
 
     @property
     def sync_log(self):
-        return (self.work / "sync.log").read_text()
+        return (self.work / f"{self.name}-sync.log").read_text()
 
     def revive(self):
         """Waits until the device answers again after a kill, and unlocks it."""

@@ -1,3 +1,5 @@
+import HTTPTypes
+import Hummingbird
 import NIOCore
 
 /// One of the page's files, which are inside this program.
@@ -8,6 +10,9 @@ struct PageFile: Sendable {
     /// By their names.
     static let all: [String: PageFile] = [
         "index.html": .init("text/html; charset=utf-8", PackageResources.index_html),
+        "beside.html": .init("text/html; charset=utf-8", PackageResources.beside_html),
+        "beside.css": .init("text/css; charset=utf-8", PackageResources.beside_css),
+        "beside.js": .script(PackageResources.beside_js),
         "style.css": .init("text/css; charset=utf-8", PackageResources.style_css),
         "inspector.css": .init("text/css; charset=utf-8", PackageResources.inspector_css),
         "icon.svg": .init("image/svg+xml", PackageResources.icon_svg),
@@ -31,6 +36,14 @@ struct PageFile: Sendable {
         "words.js": .script(PackageResources.words_js),
         "elements.js": .script(PackageResources.elements_js),
     ]
+
+    /// The file of this name.
+    ///
+    /// - Throws: `Refusal` if there is none.
+    static func answer(_ name: String) throws(Refusal) -> Response {
+        guard let file = all[name] else { throw Refusal(.notFound) }
+        return Response(status: .ok, headers: [.contentType: file.type], body: .init(byteBuffer: file.content))
+    }
 
     private init(_ type: String, _ bytes: [UInt8]) {
         self.type = type

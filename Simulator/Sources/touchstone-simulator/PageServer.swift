@@ -2,19 +2,15 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
-import NIOCore
 import TouchstoneDevice
 
-/// Answers the page's requests: its files, its events, its calls.
+/// Lets requests in, and has a device's page answer them.
 struct PageServer: HTTPResponder {
     typealias Context = PageContext
     let door: Door
     let visitors: Visitors
-    let watch: DeviceWatch
-    let calls: DeviceCalls
-    /// What stands beside the device.
-    let app: ShownApp?
-    let key = PageKey()
+    /// The devices that are shown: one, or two side by side.
+    let pages: [DevicePage]
 
     func respond(to request: Request, context: Context) async throws -> Response {
         var response: Response
@@ -28,105 +24,40 @@ struct PageServer: HTTPResponder {
             response = Self.response(to: error)
         }
         for (name, value) in Self.headers { response.headers[name] = value }
-        response.headers[.contentSecurityPolicy] = Self.policy + "frame-src \(app?.origin ?? "'none'")"
+        response.headers[.contentSecurityPolicy] = policy
         return response
     }
 
+    /// Two devices are two pages in the frames of a third one.
     private func answer(_ request: Request, at path: String) async throws -> Response {
-        let (name, query) = (path.prefix { $0 != "?" }, request.uri.queryParameters)
-        switch request.method {
-        case .get where name == "events": return events(request)
-        case .get where name == "key":
-            return Response(
-                status: .ok, headers: [.contentType: "application/octet-stream"], body: .init(byteBuffer: key.bytes))
-        case .get where name == "app":
-            return Response(
-                status: .ok, headers: [.contentType: "application/json"],
-                body: .init(byteBuffer: ByteBuffer(bytes: try JSONEncoder().encode(app))))
-        case .get:
-            guard let file = PageFile.all[name.isEmpty ? "index.html" : String(name)] else { throw Refusal(.notFound) }
-            return Response(status: .ok, headers: [.contentType: file.type], body: .init(byteBuffer: file.content))
-        case .post where name.hasPrefix("call/"):
-            try Self.check(request, has: "application/json")
-            let parameters = try await Self.body(of: request, upTo: Self.maximumCallBytes)
-            let reply = try await calls.call(String(name.dropFirst("call/".count)), Data(parameters.readableBytesView))
-            return Self.reply(reply)
-        case .post where name.hasPrefix("passcode/"):
-            try Self.check(request, has: "application/octet-stream")
-            var typed = try key.open(
-                await Self.body(of: request, upTo: Self.maximumPasscodeBytes + PageKey.overhead), for: path)
-            let entries = TypedPasscodes(takingFrom: &typed)
-            let use = try PasscodeUse(String(name.dropFirst("passcode/".count)), query)
-            return Self.reply(try await calls.enter(entries, for: use))
-        default: throw Refusal(.notFound)
+        if pages.count == 1 { return try await pages[0].answer(request, at: path) }
+        for (place, page) in zip(Self.places, pages) where path.hasPrefix(place) {
+            return try await page.answer(request, at: String(path.dropFirst(place.count)))
         }
+        guard request.method == .get else { throw Refusal(.notFound) }
+        return try PageFile.answer(path.isEmpty ? "beside.html" : path)
     }
 
-    /// A stream of Server-Sent Events, for as long as the tab is there and reads.
-    private func events(_ request: Request) -> Response {
-        let body = request.body
-        return Response(
-            status: .ok, headers: [.contentType: "text/event-stream"],
-            body: .init { writer in
-                let tab = watch.tabs.open()
-                defer { watch.tabs.close(tab.number) }
-                try? await body.consumeWithCancellationOnInboundClose { _ in
-                    for await event in tab.events {
-                        try await writer.write(event.frame)
-                        watch.tabs.written(event, to: tab.number)
-                    }
-                }
-                // Its end is the connection's: the browser opens another, and is told everything again.
-                throw CancellationError()
-            })
-    }
-
-    private static func check(_ request: Request, has type: String) throws(Refusal) {
-        guard request.headers[values: .contentType] == [type] else { throw Refusal(.unsupportedMediaType) }
-    }
-
-    private static func body(of request: Request, upTo limit: Int) async throws -> ByteBuffer {
-        do {
-            return try await request.body.collect(upTo: limit)
-        } catch is NIOTooManyBytesError {
-            throw Refusal(.contentTooLarge)
-        }
-    }
-
-    /// As Varlink has it: `{"parameters": {…}}`, with `"error": NAME` before it where the device did not do it.
-    ///
-    /// Both with status 200: the device's "no" is not a fault of the page, and browsers show other statuses as faults.
-    private static func reply(_ parameters: Data, error: String? = nil) -> Response {
-        var body = ByteBuffer(string: "{")
-        if let error, let name = try? JSONEncoder().encode(error) {
-            body.writeString("\"error\":")
-            body.writeBytes(name)
-            body.writeString(",")
-        }
-        body.writeString("\"parameters\":")
-        body.writeBytes(parameters)
-        body.writeString("}")
-        return Response(status: .ok, headers: [.contentType: "application/json"], body: .init(byteBuffer: body))
-    }
+    /// As the frames of `beside.html` name them.
+    private static let places = ["left/", "right/"]
 
     private static func response(to error: DeviceError) -> Response {
         switch error {
-        case .answered(let name, let parameters): reply(parameters, error: name)
+        case .answered(let name, let parameters): DevicePage.reply(parameters, error: name)
         case .passcodeTooLong:
-            reply(Data(#"{"reason":"passcodeTooLong"}"#.utf8), error: "io.touchstone.Device.Refused")
+            DevicePage.reply(Data(#"{"reason":"passcodeTooLong"}"#.utf8), error: "io.touchstone.Device.Refused")
         case .malformedRequest: Response(status: .badRequest)
         case .notBooted, .closed, .malformedReply, .passcodeKey, .invalidName: Response(status: .serviceUnavailable)
         }
     }
 
-    private static let maximumCallBytes = 16 << 10
-    /// Two entries and what parts them; one that is too long is still told so.
-    private static let maximumPasscodeBytes = 4 << 10
-
-    /// With the app's origin after it.
-    private static let policy =
-        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-        + "frame-ancestors 'none'; form-action 'none'; base-uri 'none'; "
+    private var policy: String {
+        let isFramed = pages.count > 1
+        let framed = [isFramed ? "'self'" : nil, pages.lazy.compactMap(\.app?.origin).first].compactMap(\.self)
+        return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+            + "frame-ancestors \(isFramed ? "'self'" : "'none'"); form-action 'none'; base-uri 'none'; "
+            + "frame-src \(framed.isEmpty ? "'none'" : framed.joined(separator: " "))"
+    }
 
     /// On every answer.
     private static let headers: [(HTTPField.Name, String)] = [

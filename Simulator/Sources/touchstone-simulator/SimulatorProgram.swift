@@ -5,7 +5,7 @@ import Logging
 import NIOCore
 import TouchstoneDevice
 
-/// Serves the page of one simulated device on 127.0.0.1, until it is ended.
+/// Serves the page of a simulated device, or of two side by side, on 127.0.0.1, until it is ended.
 ///
 /// `touchstone simulator` starts it.
 @main
@@ -21,7 +21,7 @@ enum SimulatorProgram {
             guard !arguments.contains("--version") else { return say(version) }
             let options = try Options(arguments)
             let app = try ProcessInfo.processInfo.environment[ShownApp.variable].map { try ShownApp($0) }
-            try await serve(try Device(named: options.device), port: options.port, app: app)
+            try await serve(try options.devices.map { try Device(named: $0) }, port: options.port, app: app)
         } catch let failure as Failure {
             end(failure)
         } catch DeviceError.notBooted {
@@ -33,19 +33,21 @@ enum SimulatorProgram {
         }
     }
 
-    private static func serve(_ device: Device, port: Int, app: ShownApp?) async throws {
-        guard try SimulatedStatus.read(device).isSimulated else {
-            throw Failure(status: Failure.notSimulated, message: "\(device.name) is not a simulated device")
+    /// The app stands beside the first device.
+    private static func serve(_ devices: [Device], port: Int, app: ShownApp?) async throws {
+        for device in devices {
+            guard try SimulatedStatus.read(device).isSimulated else {
+                throw Failure(status: Failure.notSimulated, message: "\(device.name) is not a simulated device")
+            }
         }
         let door = Door()
         let visitors = Visitors(maximum: maximumUnknownConnections)
-        let watch = DeviceWatch(device, feeds: Feed.all)
         var log = Logger(label: "touchstone-simulator")
         log.logLevel = .error
         let server = Application(
             responder: PageServer(
-                door: door, visitors: visitors, watch: watch, calls: DeviceCalls(device, watch),
-                app: app),
+                door: door, visitors: visitors,
+                pages: devices.enumerated().map { DevicePage($1, app: $0 == 0 ? app : nil) }),
             server: .http1(
                 configuration: .init(
                     additionalChannelHandlers: [Visitors.Handler(visitors)], idleTimeout: .seconds(10))),
@@ -55,7 +57,8 @@ enum SimulatorProgram {
             onServerRunning: { channel in
                 guard let port = channel.localAddress?.port else { return }
                 door.open(port: port)
-                say("\(device.name) is at http://127.0.0.1:\(port)/\(door.token)/")
+                let names = devices.map(\.name).joined(separator: " and ")
+                say("\(names) \(devices.count == 1 ? "is" : "are") at http://127.0.0.1:\(port)/\(door.token)/")
             },
             logger: log)
         // Nothing has to be cleaned up: signals end the process, and the kernel closes its connections.
@@ -93,22 +96,25 @@ struct Failure: Error {
 
 /// The command line.
 struct Options {
-    var device = "simulator"
+    var devices = ["simulator"]
     var port = 0
 
-    static let usage = "usage: touchstone-simulator [--device NAME] [--port NUMBER]"
+    static let usage = "usage: touchstone-simulator [--device NAME] [--beside NAME] [--port NUMBER]"
 
     init(_ arguments: some Sequence<String>) throws {
         var arguments = arguments.makeIterator()
+        var beside: String?
         while let name = arguments.next() {
             guard let value = arguments.next() else { throw Failure(status: Failure.usage, message: Self.usage) }
             switch name {
-            case "--device": device = value
+            case "--device": devices = [value]
+            case "--beside": beside = value
             case "--port":
                 guard let number = UInt16(value) else { throw Failure(status: Failure.usage, message: Self.usage) }
                 port = Int(number)
             default: throw Failure(status: Failure.usage, message: Self.usage)
             }
         }
+        if let beside { devices.append(beside) }
     }
 }
