@@ -43,6 +43,8 @@ final class Synchronizer: Sendable {
         static let renewed = 32
         /// Objects that wait are remembered, to be counted.
         static let waiting = 10_000
+        /// What all members have seen is said with the next head, or after half an hour: in milliseconds.
+        static let patience: UInt64 = 1800 * 1000
         /// A member says at least once a day that it is there: in milliseconds.
         static let silence: UInt64 = 24 * 3600 * 1000
         static let watchers = 16
@@ -77,6 +79,8 @@ final class Synchronizer: Sendable {
         var ledger: Ledger
         /// Whether what removed members wrote was looked at since the ledger was read: nothing is said of it before.
         var isSettled = false
+        /// The newest counter that a record got because it was sealed in a new epoch: the older ones are to go soon.
+        var renewed: UInt64 = 0
     }
 
     /// This device is in no circle.
@@ -313,7 +317,10 @@ final class Synchronizer: Sendable {
             }
             try CircleTables.save(ledger, writer.database)
         }
-        for (_, to) in copies { circle.ledger.show(to) }
+        for (_, to) in copies {
+            circle.ledger.show(to)
+            circle.renewed = max(circle.renewed, to.counter)
+        }
     }
 
     /// Seals versions of this device's; nil for what cannot be.
@@ -354,6 +361,7 @@ final class Synchronizer: Sendable {
             let key = circle.keys?.sum(of: circle.chain.epoch),
             let head = circle.ledger.nextHead(
                 epoch: circle.chain.epoch, sumKey: key, now: milliseconds, silence: Limits.silence),
+            isDue(head, after: circle.ledger.heads[circle.me], circle),
             let signed = try enclave.call(EnclaveInterface.SignHead.self, .init(head: head.written)).signed
         else { return }
         let last = circle.ledger.heads[circle.me]?.sequence
@@ -366,6 +374,14 @@ final class Synchronizer: Sendable {
             if let last { try CircleTables.list(isHead: true, counter: last, isDropped: true, writer.database) }
             try CircleTables.list(isHead: true, counter: head.sequence, writer.database)
         }
+    }
+
+    /// Whether a head says more than what may be dropped, which is no hurry, and would be a third head for each change (SY-33).
+    private func isDue(_ head: MemberHead, after last: MemberHead?, _ circle: Circle) -> Bool {
+        guard let last, last.time + Limits.patience > milliseconds, last.stable[circle.me] ?? 0 >= circle.renewed else {
+            return true
+        }
+        return (head.counter, head.epoch, head.link) != (last.counter, last.epoch, last.link) || head.seen != last.seen
     }
 
     // MARK: watching
