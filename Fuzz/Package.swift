@@ -144,12 +144,18 @@ let package = Package(
                 "Directory/RecordFile.swift", "ObjectStore/ObjectListing.swift", "ObjectStore/WriterNumbers.swift",
                 "RecordName.swift", "StoreError.swift", "StoreSecret.swift", "SyncStore.swift",
             ], swiftSettings: watched),
+        .target(
+            name: "SyncEngine", dependencies: ["SyncStores"], path: "Sync/SyncEngine",
+            sources: [
+                "Board.swift", "NumberRanges.swift", "PaddedBytes.swift", "StoredName.swift", "SyncDevice.swift",
+            ],
+            swiftSettings: watched),
         .executableTarget(
             name: "fuzz",
             dependencies: [
                 "AgePlugin", "CHelperLines", "CTAP", "CTAPHID", "Command", "CredentialProtocol", "P11RPC", "P11Token",
                 "PAMChallenge", "PinentryProtocol",
-                "SSHAgentProtocol", "SyncStores", "TouchstoneAge", "TouchstoneCBOR",
+                "SSHAgentProtocol", "SyncEngine", "SyncStores", "TouchstoneAge", "TouchstoneCBOR",
                 "TouchstoneCertificates", "TouchstoneCircle",
                 "TouchstoneCore",
                 "TouchstoneDevice",

@@ -187,6 +187,16 @@ enum CircleTables {
         ).flatMap { ItemRow($0) }
     }
 
+    /// How many items have records of which the keychain shows none.
+    static func unshown(_ database: Database) throws -> Int {
+        try Int.fetchOne(
+            database,
+            sql: """
+                SELECT count(DISTINCT name) FROM circle_record r
+                WHERE tombstone = 0 AND NOT EXISTS (SELECT 1 FROM circle_item i WHERE i.name = r.name)
+                """) ?? 0
+    }
+
     static func bytes(of member: MemberID, _ counter: UInt64, _ database: Database) throws -> Data? {
         try Data.fetchOne(
             database, sql: "SELECT bytes FROM circle_record WHERE member = ? AND counter = ?",

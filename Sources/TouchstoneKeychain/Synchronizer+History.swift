@@ -66,10 +66,10 @@ extension Synchronizer {
             // What an app wrote just now has its record then, which is kept.
             try work(&circle)
             let row: ItemRow
-            switch try prepare(replaced.bytes, replaced.name, keys) {
+            switch try prepare([(replaced.bytes, replaced.name)], keys).first {
             case .row(let prepared): row = prepared
             case .locked: throw SyncInterface.Refused(reason: .locked)
-            case .unusable: throw SyncInterface.Refused(reason: .noVersion)
+            case .unusable, nil: throw SyncInterface.Refused(reason: .noVersion)
             }
             try keep { writer in
                 let database = writer.database

@@ -13,11 +13,21 @@ extension Synchronizer {
         var changes = circle.ledger.changes()
         // What is gone first: an item that was renamed has its row's identifier still under the old name.
         changes.sort { ($0.to?.isTombstone ?? true) && !($1.to?.isTombstone ?? true) }
-        var rest = changes[...]
+        var rest = changes.prefix(Limits.merged)
+        let later = changes.dropFirst(rest.count)
         while !rest.isEmpty {
             let batch = Array(rest.prefix(Limits.batch))
             rest = rest.dropFirst(batch.count)
-            for change in try apply(batch, circle) { circle.ledger.putBack(change) }
+            circle.aside += try apply(batch, circle)
+        }
+        for change in later { circle.ledger.putBack(change) }
+        circle.unshown = later.count
+        if later.isEmpty {
+            for change in circle.aside { circle.ledger.putBack(change) }
+            circle.aside = []
+        } else {
+            // Whoever asks something meanwhile is answered in between.
+            schedule()
         }
         let ledger = circle.ledger
         try keep { try CircleTables.save(ledger, $0.database) }
@@ -30,6 +40,7 @@ extension Synchronizer {
         guard let keys = circle.keys else { return changes }
         var later: [Ledger.Change] = []
         var ready: [(Ledger.Change, ItemRow?)] = []
+        var sealed: [(change: Ledger.Change, bytes: Data)] = []
         for change in changes {
             guard let version = change.to, !version.isTombstone else {
                 ready.append((change, nil))
@@ -44,7 +55,11 @@ extension Synchronizer {
             // What apps wrote here is in the keychain.
             if let shown, shown.member == version.member, shown.counter == version.counter { continue }
             guard let bytes else { continue }
-            switch try prepare(bytes, change.name, keys) {
+            sealed.append((change, bytes))
+        }
+        let prepared = try prepare(sealed.map { ($0.bytes, $0.change.name) }, keys)
+        for ((change, _), preparation) in zip(sealed, prepared) {
+            switch preparation {
             case .row(let row): ready.append((change, row))
             case .locked: later.append(change)
             // A member wrote under this name what has another: it is shown nowhere.
@@ -66,9 +81,31 @@ extension Synchronizer {
         case locked, unusable
     }
 
-    func prepare(_ bytes: Data, _ name: RecordName, _ keys: TagKeys) throws -> Preparation {
-        let reply = try enclave.call(EnclaveInterface.OpenRecords.self, .init(records: [bytes]))
-        guard let opened = reply.records.first else { throw Status.internalError }
+    /// Rows of records: the enclave opens all that fit into one message at once.
+    func prepare(_ records: [(bytes: Data, name: RecordName)], _ keys: TagKeys) throws -> [Preparation] {
+        var prepared: [Preparation] = []
+        var rest = records[...]
+        while !rest.isEmpty {
+            var bytes = 0
+            let batch = rest.prefix { record in
+                bytes += record.bytes.count
+                return bytes <= Limits.batchBytes || bytes == record.bytes.count
+            }
+            rest = rest.dropFirst(batch.count)
+            let opened = try enclave.call(EnclaveInterface.OpenRecords.self, .init(records: batch.map(\.bytes))).records
+            guard opened.count == batch.count else { throw Status.internalError }
+            // After the enclave wrapped their keys: what was wrapped is of this generation, or the passcode is changed just now.
+            try keychain.readKeys()
+            for (record, opened) in zip(batch, opened) {
+                prepared.append(try prepare(record.bytes, record.name, opened, keys))
+            }
+        }
+        return prepared
+    }
+
+    private func prepare(
+        _ bytes: Data, _ name: RecordName, _ opened: EnclaveInterface.OpenedRecord, _ keys: TagKeys
+    ) throws -> Preparation {
         if opened.verdict == .locked { return .locked }
         guard let wrapped = opened.item, let attributes = opened.attributes.flatMap(ItemAttributes.decode),
             let record = try? SealedRecord(bytes), let binding = ItemCipher.Binding(bytes: wrapped.binding.item),
@@ -83,8 +120,6 @@ extension Synchronizer {
                 itemClass: binding.itemClass.rawValue,
                 primaryKey: ItemCipher.primaryKey(named, in: binding.itemClass)) == name
         else { return .unusable }
-        // After the enclave wrapped its key: what was wrapped is of this generation, or the passcode is changed just now.
-        try keychain.readKeys()
         guard let key = keychain.metadataKeys.withLock({ $0.open[control.protection]?.current }) else { return .locked }
         var tags: [AttributeKey: Data] = [:]
         for (attribute, value) in named { tags[attribute] = keychain.tag(attribute, value, in: binding.itemClass) }

@@ -203,13 +203,20 @@ extension Synchronizer {
             return SyncInterface.GetStatus.Reply(
                 circle: circle.chain.circle.map { String(format: "%02x", $0) }.joined(),
                 epoch: Int(circle.chain.epoch), links: circle.links.count, members: members, waiting: waiting,
-                isExpired: circle.ledger.isExpired(now: milliseconds))
+                isExpired: circle.ledger.isExpired(now: milliseconds),
+                incoming: circle.isTakingIn ? try store.inspect { try CircleTables.unshown($0) } : nil)
         }
         return (found ?? nil) ?? .init(links: 0, members: [], waiting: 0, isExpired: false)
     }
 }
 
 extension Synchronizer.Circle {
+    /// Whether records have come that the keychain will show by itself: with the next turns, or once their writer's head is here.
+    fileprivate var isTakingIn: Bool {
+        unshown > 0
+            || chain.members.keys.contains { $0 != me && ledger.seen[$0] ?? 0 == 0 && ledger.newestCounter(of: $0) > 0 }
+    }
+
     /// What the store, or the member, did wrong.
     fileprivate func fault(of member: MemberID) -> SyncInterface.Fault? {
         switch ledger.faults[member] {

@@ -28,13 +28,17 @@ extension Synchronizer {
     }
 
     func recordChanges(_ circle: inout Circle) throws {
-        var last: Int64 = 0
-        while true {
+        for _ in 0..<Limits.recorded {
             let count = isRecordingSingly ? 1 : Limits.batch
+            let last = circle.recorded
             let changes = try store.inspect { try CircleTables.changes(after: last, count: count, $0) }
-            guard let done = try record(changes, &circle) else { return }
-            last = done
+            guard let done = try record(changes, &circle) else {
+                circle.recorded = 0
+                return
+            }
+            circle.recorded = done
         }
+        schedule()
     }
 
     /// - Returns: The number of the last change that was looked at; nil: there are no more.

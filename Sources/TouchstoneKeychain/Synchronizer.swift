@@ -39,10 +39,15 @@ final class Synchronizer: Sendable {
         /// Of one transaction, for which apps' writes wait.
         static let batch = 32
         static let batchBytes = 4 << 20
+        /// Items of others that come into the keychain at once, and batches of own changes: then other calls have their turn.
+        static let merged = 2000
+        static let recorded = 64
         /// Records that are sealed anew at once.
         static let renewed = 32
         /// Objects that wait are remembered, to be counted.
         static let waiting = 10_000
+        /// What all members have seen is said with the next head, or after half an hour: in milliseconds.
+        static let patience: UInt64 = 1800 * 1000
         /// A member says at least once a day that it is there: in milliseconds.
         static let silence: UInt64 = 24 * 3600 * 1000
         static let watchers = 16
@@ -77,6 +82,16 @@ final class Synchronizer: Sendable {
         var ledger: Ledger
         /// Whether what removed members wrote was looked at since the ledger was read: nothing is said of it before.
         var isSettled = false
+        /// The newest counter that a record got because it was sealed in a new epoch: the older ones are to go soon.
+        var renewed: UInt64 = 0
+        /// In which epoch all of this device's records are.
+        var renewedEpoch: UInt32?
+        /// The number of the own change that was looked at last; 0: the next turn begins with the oldest.
+        var recorded: Int64 = 0
+        /// Changes of others that come into the keychain with the next turns.
+        var unshown = 0
+        /// Changes that earlier turns could not show: they are tried again after the last turn, so that each of them is tried once.
+        var aside: [Ledger.Change] = []
     }
 
     /// This device is in no circle.
@@ -150,8 +165,10 @@ final class Synchronizer: Sendable {
         tellWatchers()
     }
 
-    /// Something in the keychain was changed: soon, and once for all that is changed until then.
-    private func schedule() {
+    /// Something in the keychain was changed, or there is more to do: soon, and once for all that is changed until then.
+    ///
+    /// Calls that wait already come first.
+    func schedule() {
         guard isInCircle.load(ordering: .relaxed), !isScheduled.exchange(true, ordering: .relaxed) else { return }
         queue.async { [weak self] in
             guard let self else { return }
@@ -218,6 +235,7 @@ final class Synchronizer: Sendable {
         if !anew, let known, known.me == me {
             // Its membership follows with the next work.
             ledger = known.ledger
+            for change in known.aside { ledger.putBack(change) }
         } else {
             ledger = Ledger(
                 me: me, membership: chain.membership,
@@ -283,10 +301,12 @@ final class Synchronizer: Sendable {
     /// All of them by and by: at each change, and each hour.
     private func renew(_ circle: inout Circle) throws {
         let (me, epoch) = (circle.me, circle.chain.epoch)
-        guard epoch > 0, circle.isSettled, isAllOpen else { return }
+        guard epoch > 0, circle.isSettled, isAllOpen, circle.renewedEpoch != epoch else { return }
         let counters = try store.inspect {
             try CircleTables.counters(of: me, notOf: epoch, count: Limits.renewed, $0)
         }
+        // Looking for them is a look at all records.
+        if counters.isEmpty { circle.renewedEpoch = epoch }
         var copies: [(from: RecordVersion, to: RecordVersion)] = []
         for counter in counters {
             guard let from = circle.ledger.version(of: me, counter: counter),
@@ -313,7 +333,10 @@ final class Synchronizer: Sendable {
             }
             try CircleTables.save(ledger, writer.database)
         }
-        for (_, to) in copies { circle.ledger.show(to) }
+        for (_, to) in copies {
+            circle.ledger.show(to)
+            circle.renewed = max(circle.renewed, to.counter)
+        }
     }
 
     /// Seals versions of this device's; nil for what cannot be.
@@ -354,6 +377,7 @@ final class Synchronizer: Sendable {
             let key = circle.keys?.sum(of: circle.chain.epoch),
             let head = circle.ledger.nextHead(
                 epoch: circle.chain.epoch, sumKey: key, now: milliseconds, silence: Limits.silence),
+            isDue(head, after: circle.ledger.heads[circle.me], circle),
             let signed = try enclave.call(EnclaveInterface.SignHead.self, .init(head: head.written)).signed
         else { return }
         let last = circle.ledger.heads[circle.me]?.sequence
@@ -366,6 +390,14 @@ final class Synchronizer: Sendable {
             if let last { try CircleTables.list(isHead: true, counter: last, isDropped: true, writer.database) }
             try CircleTables.list(isHead: true, counter: head.sequence, writer.database)
         }
+    }
+
+    /// Whether a head says more than what may be dropped, which is no hurry, and would be a third head for each change (SY-33).
+    private func isDue(_ head: MemberHead, after last: MemberHead?, _ circle: Circle) -> Bool {
+        guard let last, last.time + Limits.patience > milliseconds, last.stable[circle.me] ?? 0 >= circle.renewed else {
+            return true
+        }
+        return (head.counter, head.epoch, head.link) != (last.counter, last.epoch, last.link) || head.seen != last.seen
     }
 
     // MARK: watching

@@ -105,9 +105,10 @@ class Store:
         known = self.taken.setdefault(device.name, set())
         chosen = [key for key in self.objects if key not in known] if chosen is None else chosen
         verdicts = {}
-        if chosen:
-            reply = done(device, "AddObjects", objects=[self.objects[key] for key in chosen])
-            verdicts = dict(zip(chosen, reply["verdicts"]))
+        for start in range(0, len(chosen), 1000):
+            some = chosen[start:start + 1000]
+            reply = done(device, "AddObjects", objects=[self.objects[key] for key in some])
+            verdicts |= dict(zip(some, reply["verdicts"]))
         known |= {key for key, verdict in verdicts.items() if verdict != "waiting"}
         return verdicts
 

@@ -203,6 +203,45 @@ def a_locked_device_catches_up(one, two):
     equal(status(two)["waiting"], 0, "nothing waits")
 
 
+def is_at_rest(device):
+    """Whether touchstoned uses less than a fifth of a processor for half a second."""
+    def ticks():
+        return sum(int(time) for time in pathlib.Path(f"/proc/{device.daemons['touchstoned']}/stat").read_text().rpartition(")")[2].split()[11:13])
+
+    before = ticks()
+    time.sleep(0.5)
+    return ticks() - before < os.sysconf("SC_CLK_TCK") / 10
+
+
+@devices("one", "two")
+def many_items_come_in_turns(one, two):
+    """SY-33, SY-23: more than one turn takes. What is shut is tried once, waits for the unlock, and comes in turns again."""
+    count, store, connection = 2100, Store(), one.connect()
+    for number in range(count):
+        added = call(connection, "Keychain.Add", attributes=item(f"item {number}", "x", sync={"boolean": True}, pdmn={"string": "ak"}))
+        equal(added[0], None, "add")
+    found(one, "desk")
+    join(one, two, "lap", store)
+
+    def objects(kind):
+        return [key for key in store.objects if key[0] == kind and key[1] == members(one)["desk"]["member"]]
+
+    wait_for(lambda: store.put(one) or len(objects("record")) == count, "all records")
+    wait_for(lambda: is_at_rest(one), "the device that has them to rest")
+    store.put(one)
+    store.get(two, objects("record"))
+    equal(status(two).get("incoming"), count, "without its writer's head nothing counts")
+    two.run("device", "lock")
+    equal(set(store.get(two, objects("head")).values()), {"taken"}, "its head")
+    wait_for(lambda: is_at_rest(two), "a locked device to rest")
+    equal(app_read(two, "item 0"), None, "what is shut")
+    two.run("device", "unlock", input=f"{PASSCODE}\n")
+    query = item("", sync={"boolean": True}, m_Limit={"string": "m_LimitAll"}, r_Attributes={"boolean": True})
+    del query["acct"]
+    wait_for(lambda: len(call(two.connect(), "Keychain.CopyMatching", query=query)[1].get("items", [])) == count, "all items")
+    wait_for(lambda: status(two).get("incoming") is None, "nothing on its way")
+
+
 @devices("one", "two", "three")
 def what_a_device_wrote_that_left_is_kept(one, two, three):
     """SY-12, SY-20: its items stay on the others, also if the one that answers for them hears of the leave while it is locked, and starts anew."""
@@ -368,6 +407,6 @@ def a_device_leaves_and_an_owner_alone_is_served(one, two):
 
 main(
     an_item_goes_to_the_other_device, changes_and_deletions_follow, a_conflict_ends_the_same_on_both,
-    a_removed_device_reads_nothing_new, nothing_is_lost_by_a_restart, a_locked_device_catches_up,
+    a_removed_device_reads_nothing_new, nothing_is_lost_by_a_restart, a_locked_device_catches_up, many_items_come_in_turns,
     what_a_device_wrote_that_left_is_kept, an_item_of_this_device_only_stays, a_quiet_device_rests,
     a_hostile_store_gets_nowhere, a_device_leaves_and_an_owner_alone_is_served)

@@ -6,9 +6,9 @@ import json
 import os
 import time
 
-from device import LONGEST_WAIT, REPOSITORY, check, equal, main, wait_for
+from device import LONGEST_WAIT, REPOSITORY, call, check, equal, main, wait_for
 from keychain import PASSCODE
-from synchronizing import appears, directory, with_members
+from synchronizing import Servers, appears, directory, with_members
 
 
 @with_members("laptop", "desktop", "phone")
@@ -161,4 +161,37 @@ def a_recovery_key_brings_everything_back(laptop, desktop, fresh):
         wait_for(lambda: fresh.items() == expected | {"new": "on the same one"}, "items stay")
 
 
-main(what_another_device_replaced_can_be_had_back, a_recovery_key_brings_everything_back)
+@with_members("laptop", "fresh")
+def a_recovery_key_works_on_postgresql(laptop, fresh):
+    """SY-14: also after the server was stopped at once; with a wrong password of the server nothing is looked at."""
+    with Servers() as servers:
+        store = servers.postgresql()
+        laptop.found(store)
+        words = laptop.recovery_key()
+        laptop.start()
+        for number in range(20):
+            laptop.add(f"item {number}", f"value {number}")
+        wait_for(lambda: fits(laptop, servers, store), f"all records in the store: {laptop.sync_log}")
+        laptop.stop()
+        laptop.shutdown()
+        equal(servers.ask("restart"), "ready", "PostgreSQL")
+        said = fresh.run("sync", "recover", *store.words, input=f"wrong\n{words}\n{PASSCODE}\n", status=78).stderr
+        check("user or password" in said, said)
+        fresh.run("sync", "status", status=1)
+        fresh.recover(store, words)
+        fresh.start()
+        expected = {f"item {number}": f"value {number}" for number in range(20)}
+        wait_for(lambda: fresh.items() == expected, f"everything: {fresh.items()} {fresh.sync_log}")
+
+
+def fits(member, servers, store):
+    """Whether the store has all that a member lists, which is 20 records and a head that comes after them."""
+    error, reply = call(member.connect(), "Sync.ListObjects")
+    equal(error, None, f"list: {reply}")
+    names = servers.ask(f"query {store.words[0]} SELECT name FROM touchstone_sync_records")
+    counters = {int(name.split("-")[1], 16) for name in names if not name.startswith("chain")}
+    records = [one for one in reply["objects"] if one["kind"] == "record"]
+    return len(records) == 20 and reply["objects"][-1]["kind"] == "head" and {one["counter"] for one in reply["objects"]} <= counters
+
+
+main(what_another_device_replaced_can_be_had_back, a_recovery_key_brings_everything_back, a_recovery_key_works_on_postgresql)

@@ -241,12 +241,17 @@ def synchronizing(container):
 def synchronizing_is_on_the_packages_list(container):
     """SY-32: its touchstone-sync has the owner's interface, as the command has. The twin: without its line it is told so."""
     container.run("install", "-d", "-o", OWNER, "-m", "700", "/home/store")
+    listed = f"{PLACES['owner-programs.d']}/touchstone-sync.conf"
+    container.run("mv", listed, "/root")
+    said = container.touchstone("sync", "create", "/home/store", input=f"{PASSCODE}\n", status=5).stderr
+    check("root has not listed touchstone-sync" in said and "as root" in said, said)
+    container.touchstone("sync", "status", status=1)
+    container.run("mv", "/root/touchstone-sync.conf", listed)
     said = container.touchstone("sync", "create", "/home/store", input=f"{PASSCODE}\n").stdout
     check("TOUCHSTONE_DEVICE=system touchstone-sync &" in said, said)
     with synchronizing(container) as said:
         equal(said.readline(), "ready: device system, store /home/store\n", "touchstone-sync")
         check('"isRunning" : true' in container.touchstone("sync", "status", "--json").stdout, "sync status")
-    listed = f"{PLACES['owner-programs.d']}/touchstone-sync.conf"
     container.run("mv", listed, "/root")
     with synchronizing(container) as said:
         check("root has not listed touchstone-sync" in (line := said.readline()), line)

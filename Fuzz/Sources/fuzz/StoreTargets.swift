@@ -1,4 +1,5 @@
 import Foundation
+import SyncEngine
 import SyncStores
 
 /// What an S3 server lists, or why it refuses.
@@ -31,15 +32,50 @@ private func file(_ bytes: Data) {
     if !bytes.isEmpty { hold(RecordFile.content(of: RecordFile.file(of: bytes)) == bytes, "another content") }
 }
 
+/// What a name of a store stands for.
+private func storedName(_ bytes: Data) {
+    guard let name = RecordName(String(decoding: bytes, as: UTF8.self)), let stored = StoredName(name) else { return }
+    hold(unlessRefused([StoreError.self], { try stored.record }) == name, "another name")
+}
+
+/// A head or a link, which was padded.
+private func padded(_ bytes: Data) {
+    if let content = PaddedBytes.content(of: bytes) {
+        hold(PaddedBytes.padded(content) == bytes, "two ways to pad")
+    }
+    // As a part of something larger.
+    hold(PaddedBytes.content(of: bytes.dropFirst()) == PaddedBytes.content(of: Data(bytes.dropFirst())), "a slice")
+    let made = PaddedBytes.padded(bytes)
+    hold(made.count % StoreLimits.padding == 0 && PaddedBytes.content(of: made) == bytes, "another content")
+}
+
+/// The board, and the numbers in a file of progress.
+private func json(_ bytes: Data) {
+    if let board = unlessRefused([StoreError.self], { try Board(head: bytes) }) {
+        let written = try? JSONEncoder().encode(board)
+        hold(unlessRefused([StoreError.self], { try Board(head: written) }) == board, "another board")
+    }
+    guard var ranges = try? JSONDecoder().decode(NumberRanges.self, from: bytes) else { return }
+    for number in bytes.prefix(64).map({ UInt64($0) }) {
+        ranges.insert(number)
+        hold(ranges.contains(number), "a number that was put in")
+    }
+    let written = try? JSONEncoder().encode(ranges)
+    hold(written.flatMap { try? JSONDecoder().decode(NumberRanges.self, from: $0) } == ranges, "other numbers")
+}
+
 let storeTargets = [
     FuzzTarget(
         name: "stores",
         run: { bytes in
             let (choice, rest) = bytes.choice
-            switch choice % 3 {
+            switch choice % 6 {
             case 0: listing(rest)
             case 1: names(rest)
-            default: file(rest)
+            case 2: file(rest)
+            case 3: storedName(rest)
+            case 4: padded(rest)
+            default: json(rest)
             }
         },
         // The kept corpus has answers of moto.
@@ -50,6 +86,12 @@ let storeTargets = [
                 Data("0\(list)</ListBucketResult>".utf8), Data("0<Error><Code>NoSuchKey</Code></Error>".utf8),
                 Data("1ada-00000000000000ff-record".utf8), Data("1ada 0000000000000001\nben 00000000000000ff".utf8),
                 Data("2".utf8) + RecordFile.file(of: Data(repeating: 7, count: 256)),
+                Data("3r\(String(repeating: "a", count: 52))-0000000000000001-record".utf8),
+                Data("3chain-0000000000000002-link".utf8), Data("4".utf8) + PaddedBytes.padded(Data("a head".utf8)),
+                Data(
+                    #"5{"change":"x","joining":{"application":"AAAA","challenge":"AQ==","reveal":"Ag==","link":3}}"#
+                        .utf8),
+                Data("5[[1,5],[7,7],[9,12]]".utf8),
             ]
         })
 ]

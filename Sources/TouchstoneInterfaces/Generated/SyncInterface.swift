@@ -391,7 +391,8 @@ package enum SyncInterface {
 
     /// circle: the circle's identifier, 64 hexadecimal digits; absent: this device is in no circle. epoch: the number
     /// of the circle's present key. waiting: objects that were given and wait. isExpired: this device was away for
-    /// longer than 180 days, and has to join again (SY-21).
+    /// longer than 180 days, and has to join again (SY-21). incoming: items of others that have come and are on their
+    /// way into the keychain; absent: there are none.
     ///
     /// Errors: NotOwner.
     package enum GetStatus: VarlinkMethod {
@@ -404,10 +405,11 @@ package enum SyncInterface {
             package var members: [SyncInterface.Member]
             package var waiting: Int
             package var isExpired: Bool
+            package var incoming: Int?
 
             package init(
                 circle: String? = nil, epoch: Int? = nil, links: Int, members: [SyncInterface.Member], waiting: Int,
-                isExpired: Bool
+                isExpired: Bool, incoming: Int? = nil
             ) {
                 self.circle = circle
                 self.epoch = epoch
@@ -415,6 +417,7 @@ package enum SyncInterface {
                 self.members = members
                 self.waiting = waiting
                 self.isExpired = isExpired
+                self.incoming = incoming
             }
 
             package init(from json: MessageDecoder) throws {
@@ -425,6 +428,7 @@ package enum SyncInterface {
                 self.members = try json.value("members")
                 self.waiting = try json.value("waiting")
                 self.isExpired = try json.value("isExpired")
+                self.incoming = try json.valueIfPresent("incoming")
             }
 
             package func write(to json: inout JSONOutput) throws {
@@ -435,6 +439,7 @@ package enum SyncInterface {
                 try json.write(members, for: "members")
                 try json.write(waiting, for: "waiting")
                 try json.write(isExpired, for: "isExpired")
+                try json.write(incoming, for: "incoming")
                 json.endObject()
             }
         }

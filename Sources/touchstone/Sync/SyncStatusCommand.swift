@@ -41,17 +41,24 @@ struct SyncStatusCommand: ParsableCommand {
     private static func lines(
         _ status: SyncInterface.GetStatus.Reply, _ store: StoreReport, _ paths: DevicePaths
     ) -> [String] {
-        var lines = Table.lines([
-            ["Circle", "\(store.circle ?? "?"), \(status.members.count) members, key number \(status.epoch ?? 0)"],
-            ["Store", PlainText.line(store.address ?? "none: 'touchstone sync leave', then join again")],
-            ["Reached", store.problem.map { "no: \(PlainText.line($0))" } ?? "yes"],
+        var lines = Table.lines(
             [
-                "touchstone-sync",
-                store.isRunning ? "runs" : "does not run; start it: \(SyncService.startCommand(paths))",
-            ],
-            ["Waiting", status.waiting == 0 ? "nothing" : "\(status.waiting) changes, until the device is unlocked"],
-            ["Ways back", status.waysBack],
-        ])
+                ["Circle", "\(store.circle ?? "?"), \(status.members.count) members, key number \(status.epoch ?? 0)"],
+                ["Store", PlainText.line(store.address ?? "none: 'touchstone sync leave', then join again")],
+                ["Reached", store.problem.map { "no: \(PlainText.line($0))" } ?? "yes"],
+                [
+                    "touchstone-sync",
+                    store.isRunning ? "runs" : "does not run; start it: \(SyncService.startCommand(paths))",
+                ],
+                [
+                    "Waiting",
+                    status.waiting == 0 ? "nothing" : "\(status.waiting) changes, until the device is unlocked",
+                ],
+                ["Ways back", status.waysBack],
+            ]
+                + (status.incoming.map {
+                    [["Arriving", "\($0) items have come, and are on their way into the keychain"]]
+                } ?? []))
         lines.append("")
         lines += status.memberLines
         if status.isExpired {

@@ -21,6 +21,16 @@ package struct Board: Codable, Equatable, Sendable {
     }
 
     package init() {}
+
+    /// - Parameter head: A store's, or nil if it has none: an empty board.
+    /// - Throws: `damaged` for what is not a board.
+    package init(head: Data?) throws(StoreError) {
+        guard let head else { return }
+        guard let board = try? JSONDecoder().decode(Self.self, from: head) else {
+            throw .damaged("the store's head is not of this program's making, or of a newer version")
+        }
+        self = board
+    }
 }
 
 /// Reads and changes a store's ``Board``.
@@ -39,7 +49,7 @@ package struct BoardChanges: Sendable {
     }
 
     /// The board as it is; an empty one if the store has no board.
-    package func read() async throws -> Board { try Self.board(await store.head()) }
+    package func read() async throws -> Board { try Board(head: await store.head()) }
 
     /// Changes it.
     ///
@@ -50,7 +60,7 @@ package struct BoardChanges: Sendable {
     package func change(_ body: @Sendable (inout Board) throws -> Void) async throws -> Board {
         for _ in 0..<Self.attempts {
             let there = try await store.head()
-            let before = try Self.board(there)
+            let before = try Board(head: there)
             var board = before
             try body(&board)
             if board == before { return board }
@@ -58,13 +68,5 @@ package struct BoardChanges: Sendable {
             if try await store.swapHead(there, for: JSONEncoder().encode(board)) { return board }
         }
         throw StoreError.unavailable("other devices change the circle all the time: try again")
-    }
-
-    private static func board(_ head: Data?) throws -> Board {
-        guard let head else { return Board() }
-        guard let board = try? JSONDecoder().decode(Board.self, from: head) else {
-            throw StoreError.damaged("the store's head is not of this program's making, or of a newer version")
-        }
-        return board
     }
 }

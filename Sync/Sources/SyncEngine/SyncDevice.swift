@@ -79,7 +79,8 @@ package enum DeviceFailure: Error, Equatable, CustomStringConvertible {
         case .refused("rolledBack"): "the store gave back an older state of the circle"
         case .refused("invalidLink"): "the store has a change of the circle that no member signed"
         case .refused("notListed"):
-            "root has not listed touchstone-sync in /etc/touchstone/owner-programs.d, so the device does not serve it"
+            "root has not listed touchstone-sync in /etc/touchstone/owner-programs.d, so the device does not serve it: put its path "
+                + "into a file NAME.conf there, as root"
         case .refused(let reason): "the device refuses it: \(reason)"
         }
     }

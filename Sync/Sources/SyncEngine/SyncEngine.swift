@@ -44,18 +44,22 @@ package struct SyncEngine: Sendable {
 
     /// Moves everything that there is.
     ///
-    /// - Parameter retries: Whether what waits is given to the device again.
+    /// - Parameters:
+    ///   - retries: Whether what waits is given to the device again.
+    ///   - lists: Whether the store is asked for what is new there, and not only given what the device has.
     /// - Returns: How much it was.
     /// - Throws: `StoreError` or `DeviceFailure`; the next round goes on.
-    package mutating func round(retries: Bool) async throws -> Moved {
+    package mutating func round(retries: Bool, lists: Bool = true) async throws -> Moved {
         var moved = Moved()
         var retries = retries
         if links == nil {
             try await startOverIfEmptied()
             try await exchangeLinks(&moved)
             retries = true
+        } else if !lists, try await hasOwnLink() {
+            try await exchangeLinks(&moved)
         }
-        while progress.waiting.count < Self.mostWaiting {
+        while lists, progress.waiting.count < Self.mostWaiting {
             let page = try await store.list(since: progress.cursor, limit: StoreLimits.page)
             if moved.linksProblem == nil, hasNewLink(page) || !page.hasMore,
                 try await hasOwnLink() || hasNewLink(page)
@@ -63,7 +67,7 @@ package struct SyncEngine: Sendable {
                 try await exchangeLinks(&moved)
                 retries = true
             }
-            try await give(page.names.filter { isNew($0) }, &moved)
+            try await give(page.names.filter { isNew($0) }, &moved, contents: page.contents)
             if progress.cursor != page.cursor {
                 progress.cursor = page.cursor
                 try save(progress)
@@ -114,11 +118,14 @@ package struct SyncEngine: Sendable {
         return !progress.knows(name) && !progress.waiting.contains(name.description)
     }
 
-    private mutating func give(_ names: [RecordName], _ moved: inout Moved) async throws {
+    /// Gives the device what these names have; the store is asked for what is not among `contents`.
+    private mutating func give(
+        _ names: [RecordName], _ moved: inout Moved, contents: [RecordName: Data] = [:]
+    ) async throws {
         var batch: [(name: RecordName, object: SealedObject)] = []
         var bytes = 0
         for start in stride(from: 0, to: names.count, by: Self.fetched) {
-            for (name, content) in try await fetch(names[start..<min(start + Self.fetched, names.count)]) {
+            for (name, content) in try await fetch(names[start..<min(start + Self.fetched, names.count)], contents) {
                 guard case .object(let object)? = StoredName(name) else { continue }
                 guard let content else {
                     // Deleted since; a directory that does not have all of it yet lists it again.
@@ -166,11 +173,19 @@ package struct SyncEngine: Sendable {
         try save(progress)
     }
 
-    private func fetch(_ names: ArraySlice<RecordName>) async throws -> [(RecordName, Data?)] {
+    private func fetch(
+        _ names: ArraySlice<RecordName>, _ contents: [RecordName: Data]
+    ) async throws -> [(RecordName, Data?)] {
         let store = store
         return try await withThrowingTaskGroup(of: (RecordName, Data?).self) { group in
-            for name in names { group.addTask { (name, try await store.get(name)) } }
             var fetched: [(RecordName, Data?)] = []
+            for name in names {
+                if let content = contents[name] {
+                    fetched.append((name, content))
+                } else {
+                    group.addTask { (name, try await store.get(name)) }
+                }
+            }
             for try await one in group { fetched.append(one) }
             return fetched.sorted { $0.0 < $1.0 }
         }
@@ -180,17 +195,9 @@ package struct SyncEngine: Sendable {
 
     private mutating func send(_ moved: inout Moved) async throws {
         while true {
+            // In the order of their making: a head says what is there, and comes after all of that.
             let own = try await device.objects(after: progress.own)
-            var rest = own.objects[...]
-            while let first = rest.first {
-                // A head says what is there, so it comes after all of that. Records go together, as many as a store allows.
-                let together =
-                    first.kind == .head
-                    ? rest.prefix(1) : rest.prefix { $0.kind == .record }.prefix(StoreLimits.putsUnderWay)
-                try await put(together)
-                rest = rest.dropFirst(together.count)
-            }
-            for name in own.dropped { try await store.delete(StoredName.object(name).record) }
+            try await put(own.objects, deleting: own.dropped)
             moved.sent += own.objects.count
             let isAtEnd = own.objects.isEmpty && own.dropped.isEmpty
             if progress.own != own.next || !isAtEnd {
@@ -201,27 +208,16 @@ package struct SyncEngine: Sendable {
         }
     }
 
-    private mutating func put(_ objects: ArraySlice<SealedObject>) async throws {
-        let store = store
-        let taken = try await withThrowingTaskGroup(of: SealedObject?.self) { group in
-            for object in objects {
-                group.addTask {
-                    let bytes = object.kind == .record ? object.bytes : PaddedBytes.padded(object.bytes)
-                    do {
-                        try await store.put(StoredName.object(object.name).record, bytes)
-                        return nil
-                    } catch StoreError.taken {
-                        return object
-                    }
-                }
-            }
-            var taken: [SealedObject] = []
-            for try await object in group { if let object { taken.append(object) } }
-            return taken
+    private mutating func put(_ objects: [SealedObject], deleting dropped: [ObjectName]) async throws {
+        guard !(objects.isEmpty && dropped.isEmpty) else { return }
+        let records = try objects.map { object in
+            let bytes = object.kind == .record ? object.bytes : PaddedBytes.padded(object.bytes)
+            return StoredRecord(try StoredName.object(object.name).record, bytes)
         }
+        let taken = try await store.put(records, deleting: dropped.map { try StoredName.object($0).record })
         // This device was restored from a copy: it is shown what it wrote before, and counts on from there.
         var moved = Moved()
-        try await give(taken.map { try StoredName.object($0.name).record }, &moved)
-        for object in objects { progress.settle(try StoredName.object(object.name).record) }
+        try await give(taken, &moved)
+        for record in records { progress.settle(record.name) }
     }
 }

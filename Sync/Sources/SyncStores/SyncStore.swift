@@ -28,6 +28,17 @@ package protocol SyncStore: Sendable {
     /// - Throws: ``StoreError/taken(_:)`` if the name has other bytes, which stay.
     func put(_ name: RecordName, _ bytes: Data) async throws(StoreError)
 
+    /// Puts several records, as ``put(_:_:)`` does each, and then deletes others.
+    ///
+    /// Records of one writer that follow each other are put in any order, and all of them before the next writer's.
+    ///
+    /// - Parameters:
+    ///   - records: The numbers of each writer in their order.
+    ///   - names: Of other records, which are deleted as by ``delete(_:)``.
+    /// - Returns: Names that have other bytes, which stay.
+    /// - Throws: ``StoreError``; a part may be done then.
+    func put(_ records: [StoredRecord], deleting names: [RecordName]) async throws(StoreError) -> [RecordName]
+
     /// The record's bytes, or nil if the store does not have the name, or does not have all of its bytes yet.
     func get(_ name: RecordName) async throws(StoreError) -> Data?
 
@@ -64,10 +75,49 @@ package protocol SyncStore: Sendable {
 }
 
 extension SyncStore {
+    package func put(
+        _ records: [StoredRecord], deleting names: [RecordName]
+    ) async throws(StoreError) -> [RecordName] {
+        var (rest, taken) = (records[...], [RecordName]())
+        while let first = rest.first {
+            let together = rest.prefix { $0.name.writer == first.name.writer }.prefix(StoreLimits.putsUnderWay)
+            let outcomes = await withTaskGroup(of: Result<Void, StoreError>.self) { group in
+                for record in together {
+                    group.addTask {
+                        do throws(StoreError) {
+                            return .success(try await put(record.name, record.bytes))
+                        } catch {
+                            return .failure(error)
+                        }
+                    }
+                }
+                return await group.reduce(into: []) { $0.append($1) }
+            }
+            for outcome in outcomes {
+                do throws(StoreError) {
+                    try outcome.get()
+                } catch .taken(let name) {
+                    taken.append(name)
+                }
+            }
+            rest = rest.dropFirst(together.count)
+        }
+        for name in names { try await delete(name) }
+        return taken
+    }
+
     /// Without a way to hear of something, a wait is a pause.
     package func waitForNews(atMost limit: Duration) async throws(StoreError) {
         try? await Task.sleep(for: limit)
     }
+}
+
+/// A record with its name.
+package struct StoredRecord: Sendable, Hashable {
+    package var name: RecordName
+    package var bytes: Data
+
+    package init(_ name: RecordName, _ bytes: Data) { (self.name, self.bytes) = (name, bytes) }
 }
 
 /// The largest of everything that a store keeps or gives.
@@ -80,6 +130,8 @@ package enum StoreLimits {
     package static let head = 64 << 10
     /// Names in one page.
     package static let page = 1000
+    /// Bytes of the records that come with a page, 4 MiB.
+    package static let contents = 4 << 20
     /// Puts of one writer at the same time.
     package static let putsUnderWay = 16
     /// Writers of one circle.
@@ -117,6 +169,8 @@ package struct StorePage: Sendable, Equatable {
     package var cursor: StoreCursor
     /// Whether another page follows at once.
     package var hasMore: Bool
+    /// Of some of the names, where a store gives them along because that costs it less than ``SyncStore/get(_:)``.
+    package var contents: [RecordName: Data] = [:]
 }
 
 /// Up to where a store was listed: text that only the store reads.

@@ -73,7 +73,14 @@ struct Conversation: Sendable {
     }
 
     /// The store that the command line names, with the secret that the command asks for.
+    ///
+    /// - Throws: A refusal too if the device does not serve this program: later the circle would be made already.
     func newStore(_ options: StoreOptions) async throws -> (StoreSettings, any SyncStore) {
+        do throws(DeviceFailure) {
+            _ = try await calls.links(after: nil)
+        } catch .noCircle {
+            // There is none yet.
+        }
         var settings = try options.settings
         if let question = try settings.question {
             say(Step(step: "secret", text: question))

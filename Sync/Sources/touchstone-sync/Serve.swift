@@ -99,7 +99,7 @@ private struct Synchronizing: Sendable {
             try file.save($0)
         }
         let (news, tell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let deviceSpoke = Flag(true)
+        let (deviceSpoke, storeSpoke) = (Flag(true), Flag(true))
         watch(deviceSpoke, tell)
         let wait = try poll ?? settings.poll
         var isWatched = false
@@ -109,9 +109,10 @@ private struct Synchronizing: Sendable {
         for await _ in news {
             let retries = deviceSpoke.take() || ContinuousClock.now - lastRetry > Self.retryAfter
             if retries { lastRetry = .now }
+            let lists = storeSpoke.take()
             do {
                 if !isReady || problem != nil { try await store.prepare() }
-                let moved = try await engine.round(retries: retries)
+                let moved = try await engine.round(retries: retries, lists: lists)
                 if moved.refused > 0 {
                     BridgeProcess.log("\(moved.refused) objects of the store are not genuine, or of no member")
                 }
@@ -123,7 +124,7 @@ private struct Synchronizing: Sendable {
                 if problem != nil { BridgeProcess.log("it works again") }
                 (isReady, problem) = (true, nil)
                 backoff.reset()
-                if !isWatched { watch(store, wait, tell) }
+                if !isWatched { watch(store, wait, storeSpoke, tell) }
                 isWatched = true
             } catch DeviceFailure.noCircle {
                 BridgeProcess.log("\(device.name) is in no circle any more; 'touchstone sync join STORE' joins one")
@@ -132,6 +133,8 @@ private struct Synchronizing: Sendable {
                 if problem != "\(error)" { BridgeProcess.log("\(error)") }
                 problem = "\(error)"
                 if retries { deviceSpoke.set() }
+                // What may have been missed meanwhile.
+                storeSpoke.set()
                 try? await Task.sleep(for: backoff.next(chance: .random(in: 0...1)))
                 tell.yield()
             }
@@ -158,7 +161,9 @@ private struct Synchronizing: Sendable {
     }
 
     /// Tells when the store may have something.
-    private func watch(_ store: any SyncStore, _ wait: Duration, _ tell: AsyncStream<Void>.Continuation) {
+    private func watch(
+        _ store: any SyncStore, _ wait: Duration, _ spoke: Flag, _ tell: AsyncStream<Void>.Continuation
+    ) {
         Task {
             while true {
                 do throws(StoreError) {
@@ -167,6 +172,7 @@ private struct Synchronizing: Sendable {
                     // The next round says why.
                     try? await Task.sleep(for: .seconds(1))
                 }
+                spoke.set()
                 tell.yield()
             }
         }

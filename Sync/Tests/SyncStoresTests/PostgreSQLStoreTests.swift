@@ -137,6 +137,29 @@ import Testing
         #expect(ContinuousClock.now - started >= .milliseconds(300))
     }
 
+    /// The twin of the test before: this member's own puts and heads end no wait of its own.
+    @Test func sy33_ownPutsAreNoNews() async throws {
+        try await store.waitForNews(atMost: .seconds(60))
+        try await store.put(recordName("ada", 1), record(1))
+        #expect(try await store.swapHead(nil, for: Data("a".utf8)))
+        let started = ContinuousClock.now
+        try await store.waitForNews(atMost: .milliseconds(300))
+        #expect(ContinuousClock.now - started >= .milliseconds(300))
+    }
+
+    @Test func sy33_aPageBringsSmallRecordsOfOthersAlong() async throws {
+        let other = try await bench.member()
+        let (small, large, late) = (try recordName("ada", 1), try recordName("ada", 2), try recordName("ada", 3))
+        try await other.put(small, record(1))
+        try await other.put(large, Data(repeating: 7, count: StoreLimits.contents))
+        try await other.put(late, record(3))
+        try await store.put(recordName("ben", 1), record(4))
+        let page = try await store.list(since: .start, limit: 10)
+        #expect(page.names.count == 4)
+        #expect(page.contents == [small: record(1)])
+        #expect(try await other.list(since: .start, limit: 10).contents.isEmpty)
+    }
+
     @Test func sy30_aUserWhoMayNotMakeTablesUsesThem() async throws {
         _ = try bench.servers.query(
             bench.address,

@@ -97,6 +97,28 @@ import Testing
         #expect(try await store.list(since: .start, limit: 1).names.isEmpty)
     }
 
+    @Test(arguments: Engine.allCases) func sy30_manyArePutAtOnceAndOthersDeleted(_ engine: Engine) async throws {
+        let bench = try await engine.bench()
+        let store = try await bench.member()
+        let all = try (1...40).map { StoredRecord(try recordName($0 % 2 == 0 ? "ada" : "ben", $0), record($0)) }
+        let old = try recordName("ada", 0)
+        try await store.put(old, record(0))
+        // One name is taken, and one has its bytes already: all others are put.
+        try await store.put(all[0].name, record(99))
+        try await store.put(all[1].name, all[1].bytes)
+        #expect(try await store.put(all, deleting: [old]) == [all[0].name])
+        #expect(try await store.put(all, deleting: [old]) == [all[0].name])
+        #expect(try await store.put([], deleting: []).isEmpty)
+        #expect(try await store.everything() == Set(all.map(\.name)))
+        #expect(try await store.get(all[0].name) == record(99))
+        for one in all.dropFirst() { #expect(try await store.get(one.name) == one.bytes) }
+        // What comes along with a page is what a get gives.
+        let reader = try await bench.member()
+        let page = try await reader.list(since: .start, limit: 100)
+        for (name, bytes) in page.contents { #expect(try await reader.get(name) == bytes) }
+        #expect(page.contents.count == (engine == .postgreSQL ? 40 : 0))
+    }
+
     @Test(arguments: Engine.allCases) func sy30_whatIsDeletedIsGone(_ engine: Engine) async throws {
         let bench = try await engine.bench()
         let store = try await bench.member()

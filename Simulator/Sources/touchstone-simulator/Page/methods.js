@@ -137,7 +137,7 @@ export const methods = {
   "io.touchstone.Sync.ListLinks": [["after"], ["links"]],
   "io.touchstone.Sync.AddLinks": [["links"], ["count"]],
   "io.touchstone.Sync.Monitor": [[], ["next", "count"]],
-  "io.touchstone.Sync.GetStatus": [[], ["circle", "epoch", "links", "members", "waiting", "isExpired"]],
+  "io.touchstone.Sync.GetStatus": [[], ["circle", "epoch", "links", "members", "waiting", "isExpired", "incoming"]],
   "io.touchstone.Sync.GetNonce": [[], ["nonce"]],
   "io.touchstone.Sync.Found": [["name", "passcode"], []],
   "io.touchstone.Sync.Apply": [["name"], ["application"]],

@@ -12,6 +12,8 @@ import Glibc
     private static let answerLimit: Duration = .milliseconds(statementTimeout + 5000)
 
     private let handle: OpaquePointer
+    /// What the server calls the statements that it has.
+    private var names: [String: String] = [:]
 
     init(_ address: PostgreSQLAddress, password: StoreSecret?) throws(StoreError) {
         let keywords = unsafe address.settings.map { unsafe strdup($0.keyword) } + [strdup("password")]
@@ -44,27 +46,46 @@ import Glibc
 
     deinit { unsafe PQfinish(handle) }
 
-    /// Bytes or a text of a statement.
+    /// A value of a statement, which goes over the line in PostgreSQL's binary form.
     enum Value {
         case bytes(Data?)
         case text(String)
         case integer(Int64)
+        case texts([String])
+        case manyBytes([Data])
+
+        fileprivate var bytes: Data? {
+            switch self {
+            case .bytes(let bytes): bytes
+            case .text(let text): Data(text.utf8)
+            case .integer(let integer): Self.bigEndian(UInt64(bitPattern: integer), 8)
+            case .texts(let texts): Self.array(texts.map { Data($0.utf8) }, of: 25)
+            case .manyBytes(let values): Self.array(values, of: 17)
+            }
+        }
+
+        /// One dimension, without NULL, whose first element has number 1.
+        private static func array(_ elements: [Data], of type: Int) -> Data {
+            var array = Data()
+            for number in [1, 0, type, elements.count, 1] { array += bigEndian(UInt64(number), 4) }
+            for element in elements { array += bigEndian(UInt64(element.count), 4) + element }
+            return array
+        }
+
+        private static func bigEndian(_ number: UInt64, _ count: Int) -> Data {
+            Data((0..<count).reversed().map { UInt8(truncatingIfNeeded: number >> (8 * $0)) })
+        }
     }
 
     /// One statement, which is a transaction of its own.
     ///
-    /// - Returns: Its rows, each with the bytes of its columns; nil for NULL. Integers are as text.
+    /// The server keeps one that has values, so that its text goes over the line once.
+    ///
+    /// - Returns: Its rows, each with the bytes of its columns in PostgreSQL's binary form; nil for NULL.
     /// - Throws: `unavailable` if the connection is gone; then it may have happened.
     func run(_ statement: String, _ values: [Value] = []) throws(StoreError) -> [[Data?]] {
-        let bytes: [Data?] = values.map { value in
-            switch value {
-            case .bytes(let bytes): bytes
-            case .text(let text): Data(text.utf8)
-            case .integer(let integer): Data(String(integer).utf8)
-            }
-        }
-        // bytea is sent as it is, the others as text.
-        let formats = values.map { value -> Int32 in if case .bytes = value { 1 } else { 0 } }
+        let name = values.isEmpty ? nil : try prepared(statement)
+        let bytes = values.map(\.bytes)
         // One buffer, each value with a zero behind it.
         let buffer = bytes.reduce(into: Data()) { $0 += ($1 ?? Data()) + [0] }
         var place = 0
@@ -72,15 +93,31 @@ import Glibc
             defer { place += (bytes?.count ?? 0) + 1 }
             return bytes.map { _ in place }
         }
+        let (lengths, formats) = (bytes.map { Int32($0?.count ?? 0) }, values.map { _ in Int32(1) })
         let sent = unsafe buffer.withUnsafeBytes { buffer in
             let start = unsafe buffer.baseAddress?.assumingMemoryBound(to: CChar.self)
-            return unsafe PQsendQueryParams(
-                handle, statement, Int32(values.count), nil,
-                places.map { place in unsafe place.flatMap { place in unsafe start.map { unsafe $0 + place } } },
-                bytes.map { Int32($0?.count ?? 0) }, formats, 1)
+            let places = unsafe places.map { place in
+                unsafe place.flatMap { place in unsafe start.map { unsafe $0 + place } }
+            }
+            return if let name {
+                unsafe PQsendQueryPrepared(handle, name, Int32(values.count), places, lengths, formats, 1)
+            } else {
+                unsafe PQsendQueryParams(handle, statement, 0, nil, nil, nil, nil, 1)
+            }
         }
         guard sent == 1 else { throw unsafe .unavailable("PostgreSQL: the connection was lost: \(Self.text(handle))") }
         return try answer()
+    }
+
+    private func prepared(_ statement: String) throws(StoreError) -> String {
+        if let name = names[statement] { return name }
+        let name = "\(names.count)"
+        guard unsafe PQsendPrepare(handle, name, statement, 0, nil) == 1 else {
+            throw unsafe .unavailable("PostgreSQL: the connection was lost: \(Self.text(handle))")
+        }
+        _ = try answer()
+        names[statement] = name
+        return name
     }
 
     /// Several statements, without values.
@@ -97,8 +134,11 @@ import Glibc
         }
     }
 
-    /// Waits for a notification; false: none came.
-    func waitForNotification(atMost limit: Duration) throws(StoreError) -> Bool {
+    /// The server's process, which its notifications name.
+    var process: Int32 { unsafe PQbackendPID(handle) }
+
+    /// Waits for a notification of another process of the server than `own`; false: none came.
+    func waitForNotification(notOf own: () -> Int32, atMost limit: Duration) throws(StoreError) -> Bool {
         let end = ContinuousClock.now + limit
         while true {
             guard unsafe PQconsumeInput(handle) == 1 else {
@@ -106,8 +146,8 @@ import Glibc
             }
             var isOne = false
             while let one = unsafe PQnotifies(handle) {
+                if unsafe one.pointee.be_pid != own() { isOne = true }
                 unsafe PQfreemem(one)
-                isOne = true
             }
             if isOne { return true }
             guard try wait(until: end) else { return false }
