@@ -238,7 +238,7 @@ extension Enclave {
         package var status: Status
         package var cause: RefusalCause?
 
-        init(_ status: Status, _ cause: RefusalCause? = nil) {
+        package init(_ status: Status, _ cause: RefusalCause? = nil) {
             self.status = status
             self.cause = cause
         }

@@ -1,6 +1,7 @@
 import Foundation
 import TouchstoneCore
 import TouchstoneEnclave
+import TouchstoneEnclaveInterface
 import TouchstoneLog
 import TouchstoneTransport
 
@@ -24,11 +25,20 @@ extension EnclaveHost {
         return job.ticket
     }
 
-    /// Wraps an item's key, or logs why not.
-    func wrap(_ request: Enclave.ItemKey) throws -> (wrappedKey: Data, generation: UInt32) {
+    /// Wraps an item's key, or logs why not; with `spares`, keys for what is still to be written with the same access control.
+    func wrap(
+        _ request: Enclave.ItemKey, spares: [Enclave.ItemKey] = []
+    ) throws -> (wrappedKey: Data, generation: UInt32, spares: [Data]) {
         do {
+            // What an item is bound to is as of its writing: only what is bound to nothing is wrapped before.
+            guard spares.isEmpty || request.accessControl.flags.isEmpty, spares.count <= Self.maximumSpares else {
+                throw Enclave.NotWrapped(.param)
+            }
             let wrapped = try read { enclave, now in
-                (wrappedKey: try enclave.wrap(request, now: now), generation: enclave.generation)
+                (
+                    wrappedKey: try enclave.wrap(request, now: now), generation: enclave.generation,
+                    spares: try spares.map { try enclave.wrap($0, now: now) }
+                )
             }
             if request.accessControl.isConstrained { changeInMemory { $0.itemWrapped(request.binding) } }
             return wrapped
@@ -37,6 +47,9 @@ extension EnclaveHost {
             throw error
         }
     }
+
+    /// Keys beside an item's own that are wrapped at once: all apps' calls wait meanwhile.
+    private static var maximumSpares: Int { EnclaveInterface.spareKeysPerMessage }
 
     /// Opens items' keys; drops an application password that was wrong for one of them (AC-46).
     func unwrap(_ items: [Enclave.WrappedItem], app: AppIdentifier, context: String?) throws -> [Enclave.Opened] {

@@ -209,6 +209,16 @@ extension Enclave.ItemKey {
             accessControl: request.accessControl, binding: .init(request.binding), key: request.key, app: request.app,
             context: request.context)
     }
+
+    /// The same for keys of what is still to be written.
+    static func spares(of request: EnclaveInterface.WrapKey.Parameters) -> [Enclave.ItemKey] {
+        (request.spares ?? []).map { spare in
+            var key = Enclave.ItemKey(request)
+            key.binding.item = spare.item
+            key.key = spare.key
+            return key
+        }
+    }
 }
 
 extension Enclave.ItemsChange {

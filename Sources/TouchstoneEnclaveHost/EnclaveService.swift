@@ -324,8 +324,10 @@ package struct EnclaveService: Sendable {
             method(EnclaveInterface.WrapKey.self) { request in
                 // AC-50: what is enrolled when it is added.
                 host.lookAtSensor(for: request.accessControl.requirement)
-                let wrapped = try host.wrap(.init(request))
-                return .init(wrappedKey: wrapped.wrappedKey, generation: Int(wrapped.generation))
+                let wrapped = try host.wrap(.init(request), spares: Enclave.ItemKey.spares(of: request))
+                return .init(
+                    wrappedKey: wrapped.wrappedKey, generation: Int(wrapped.generation),
+                    spares: request.spares == nil ? nil : wrapped.spares)
             },
             method(EnclaveInterface.UnwrapKeys.self) { request in
                 host.lookAtSensor(for: request.context)

@@ -74,4 +74,6 @@ extension EnclaveInterface {
     package static let boundItemClassBytes = 4
     /// Bindings in one message.
     package static let boundItemsPerMessage = 8192
+    /// Keys for what is still to be written, in one `WrapKey`.
+    package static let spareKeysPerMessage = 16
 }

@@ -30,7 +30,7 @@ extension KeychainService {
         var control: AccessControl
         var identityTag: Data
         /// Its row, or the error that kept it from being made, and how often the device had been erased; nil while there is an item of the same primary key.
-        var sealed: (row: Result<ItemRow, any Error>, erasures: Int)?
+        var sealed: (row: Result<SealedRow, any Error>, erasures: Int)?
     }
 
     /// Reads what is to be added, and seals it: others write meanwhile.
@@ -51,16 +51,19 @@ extension KeychainService {
         var item = NewItem(
             query: query, attributes: attributes, control: control,
             identityTag: ItemCipher.identityTag(attributes, in: itemClass, key: lookupKey))
-        guard try !store.contains(identityTag: item.identityTag) else { return item }
+        // To seal costs the enclave a call, or, where a key is there for it, less than to look.
+        let kind = SpareKeys.Kind(attributes.accessGroup, itemClass, control)
+        let isCheap = kind.map { spareKeys.has($0) } ?? false
+        guard try isCheap || !store.contains(identityTag: item.identityTag) else { return item }
         let erasures = store.erasures
         item.sealed = (Result { try seal(item, for: app, context: context) }, erasures)
         return item
     }
 
-    private func seal(_ item: NewItem, for app: AppIdentity, context: String?) throws -> ItemRow {
+    private func seal(_ item: NewItem, for app: AppIdentity, context: String?) throws -> SealedRow {
         try seal(
             item.attributes, control: item.control, data: item.query.data, itemClass: item.query.itemClass,
-            identifier: .random(), rowID: nil, identityTag: item.identityTag, for: app, context: context)
+            identifier: nil, rowID: nil, identityTag: item.identityTag, for: app, context: context)
     }
 
     /// Makes the row; where one of the same primary key is there and it `tolerates` that, that one is the answer.
@@ -83,14 +86,14 @@ extension KeychainService {
             }
             try writer.clear(existing, loss, at: now())
         }
-        let row = try row(new, for: app, context: context)
-        try checkQuota(row, group: new.attributes.accessGroup, in: writer)
-        try writer.save(row)
+        let sealed = try row(new, for: app, context: context)
+        try checkQuota(sealed.row, group: new.attributes.accessGroup, in: writer)
+        let row = try save(sealed, new.attributes, control, in: writer)
         return OpenItem(row: row, attributes: new.attributes, control: control, data: query.data)
     }
 
     /// The row as it was sealed; sealed now if it was not, or the device was erased since.
-    private func row(_ item: NewItem, for app: AppIdentity, context: String?) throws -> ItemRow {
+    private func row(_ item: NewItem, for app: AppIdentity, context: String?) throws -> SealedRow {
         guard let sealed = item.sealed, sealed.erasures == store.erasures else {
             return try seal(item, for: app, context: context)
         }

@@ -86,7 +86,8 @@ extension KeychainService {
             let row = items[index].row
             switch (answer.state, answer.key) {
             case (.open, let key?):
-                opened[index] = withData ? Self.opened(row, with: SymmetricKey(data: key)) : .open(nil)
+                let key = SymmetricKey(data: key)
+                opened[index] = withData ? Self.opened(row, with: key) : .open(nil)
                 // One that is wrapped anew is another in a moment.
                 if let moment, context == nil, answer.rewrappedKey == nil {
                     openedKeys.keep(key, of: items[index], since: moment)
@@ -123,23 +124,82 @@ extension KeychainService {
         return try enclave.loss(of: row, metadataKey: key, isDestroyed: isDestroyed)
     }
 
-    /// Makes a row of attributes and data, under fresh keys.
+    /// A row that is to be saved, with its key.
+    struct SealedRow: Sendable {
+        var row: ItemRow
+        let key: SymmetricKey
+        /// Before the key was wrapped.
+        let moment: OpenedKeys.Moment
+    }
+
+    /// Makes a row of attributes and data, under fresh keys; without an `identifier`, of a new item.
     func seal(
         _ attributes: [AttributeKey: AttributeValue], control: AccessControl, data: Data?, itemClass: ItemClass,
-        identifier: ItemIdentifier, rowID: Int64?, identityTag: Data? = nil, for app: AppIdentity, context: String?
+        identifier: ItemIdentifier?, rowID: Int64?, identityTag: Data? = nil, for app: AppIdentity, context: String?
+    ) throws -> SealedRow {
+        let moment = openedKeys.moment
+        let group = attributes.accessGroup
+        let kind = SpareKeys.Kind(group, itemClass, control, of: identifier)
+        let itemKey =
+            try kind.flatMap { spares(of: $0).take($0) }
+            ?? wrap(
+                WrappedItemKey(itemClass, identifier ?? .random()), control, group, kind, for: app, context: context)
+        let binding = itemKey.binding
+        guard let metadataKey = metadataKeys.withLock({ $0.open[control.protection]?.current }) else {
+            throw Refusal(.interactionNotAllowed, RefusalCause(locked: control.protection), control)
+        }
+        var metadata = attributes
+        metadata[.accessControl] = .accessControl(control)
+        var tags: [AttributeKey: Data] = [:]
+        for (key, value) in attributes { tags[key] = tag(key, value, in: itemClass) }
+        let row = ItemRow(
+            rowID: rowID, itemClass: itemClass, identifier: binding.identifier, version: binding.version,
+            accessibility: control.protection,
+            identityTag: identityTag ?? ItemCipher.identityTag(attributes, in: itemClass, key: lookupKey),
+            metadata: try ItemCipher.sealMetadata(metadata, classKey: metadataKey, binding: binding),
+            wrappedKey: itemKey.wrappedKey,
+            secret: try data.map { try ItemCipher.sealSecret($0, key: itemKey.key, binding: binding) }, tags: tags,
+            isGuarded: control.isConstrained)
+        return SealedRow(row: row, key: itemKey.key, moment: moment)
+    }
+
+    /// Saves the row; its key stays open, because the app has just given what is under it (DEC-581).
+    ///
+    /// - Returns: The row as it is in the database.
+    func save(
+        _ sealed: SealedRow, _ attributes: [AttributeKey: AttributeValue], _ control: AccessControl,
+        in writer: KeychainStore.KeychainWriter, keepsTags: Bool = false
     ) throws -> ItemRow {
-        let binding = ItemCipher.Binding(
-            itemClass: itemClass, identifier: identifier, version: ItemIdentifier.random().bytes)
-        let itemKey = SymmetricKey(size: .bits256)
+        var row = sealed.row
+        let rowID = try writer.save(row, keepsTags: keepsTags)
+        row.rowID = rowID
+        let item = OpenItem(row: row, attributes: attributes, control: control)
+        openedKeys.keep(sealed.key, of: item, since: sealed.moment)
+        writer.changed.keep(rowID, row.binding)
+        return row
+    }
+
+    private func spares(of kind: SpareKeys.Kind) -> SpareKeys {
+        kind.identifier == nil ? spareKeys : spareKeysOfItems
+    }
+
+    /// Has the enclave wrap an item's key, and of a `kind` as many more as were asked for lately.
+    private func wrap(
+        _ itemKey: WrappedItemKey, _ control: AccessControl, _ group: AccessGroup, _ kind: SpareKeys.Kind?,
+        for app: AppIdentity, context: String?
+    ) throws -> WrappedItemKey {
+        let asked = kind.map { self.spares(of: $0).ask(for: $0) }
+        var spares = (0..<(asked?.count ?? 0)).map { _ in
+            WrappedItemKey(itemKey.binding.itemClass, kind?.identifier ?? .random())
+        }
         let wrapped: EnclaveInterface.WrapKey.Reply
         do {
             wrapped = try enclave.call(
                 EnclaveInterface.WrapKey.self,
                 .init(
-                    accessControl: control,
-                    binding: .init(accessGroup: attributes.accessGroup, item: binding.bytes),
-                    key: unsafe itemKey.withUnsafeBytes { unsafe Data($0) }, app: app.identifier,
-                    context: contexts.own(context, of: app)))
+                    accessControl: control, binding: .init(accessGroup: group, item: itemKey.binding.bytes),
+                    key: itemKey.keyBytes, app: app.identifier, context: contexts.own(context, of: app),
+                    spares: spares.isEmpty ? nil : spares.map { .init(item: $0.binding.bytes, key: $0.keyBytes) }))
         } catch let error as RemoteError {
             let failed = error.as(EnclaveInterface.NotWrapped.self)
             let status = failed.map { Status(rawValue: $0.status) }
@@ -155,21 +215,13 @@ extension KeychainService {
         }
         // The passcode was changed a moment ago: an earlier metadata key would open what is written from now on.
         if wrapped.generation ?? 0 != metadataKeys.withLock({ $0.generation }) { try readKeys() }
-        guard let metadataKey = metadataKeys.withLock({ $0.open[control.protection]?.current }) else {
-            throw Refusal(.interactionNotAllowed, RefusalCause(locked: control.protection), control)
+        if let kind, let asked, let keys = wrapped.spares, keys.count == spares.count {
+            for index in spares.indices { spares[index].wrappedKey = keys[index] }
+            self.spares(of: kind).add(spares, kind, since: asked.moment)
         }
-        var metadata = attributes
-        metadata[.accessControl] = .accessControl(control)
-        var tags: [AttributeKey: Data] = [:]
-        for (key, value) in attributes { tags[key] = tag(key, value, in: itemClass) }
-        return ItemRow(
-            rowID: rowID, itemClass: itemClass, identifier: identifier, version: binding.version,
-            accessibility: control.protection,
-            identityTag: identityTag ?? ItemCipher.identityTag(attributes, in: itemClass, key: lookupKey),
-            metadata: try ItemCipher.sealMetadata(metadata, classKey: metadataKey, binding: binding),
-            wrappedKey: wrapped.wrappedKey,
-            secret: try data.map { try ItemCipher.sealSecret($0, key: itemKey, binding: binding) }, tags: tags,
-            isGuarded: control.isConstrained)
+        var itemKey = itemKey
+        itemKey.wrappedKey = wrapped.wrappedKey
+        return itemKey
     }
 }
 

@@ -42,15 +42,16 @@ extension KeychainService {
         {
             throw Status.param
         }
-        let row = try seal(
+        let sealed = try seal(
             attributes, control: control, data: data, itemClass: item.row.itemClass, identifier: item.row.identifier,
             rowID: item.row.rowID, for: app, context: context)
+        let row = sealed.row
         if row.identityTag != item.row.identityTag, let other = try writer.row(identityTag: row.identityTag) {
             guard let loss = try loss(of: other) else { throw Status.duplicateItem }
             try writer.clear(other, loss, at: now())
         }
         try checkQuota(row, group: attributes.accessGroup, replacing: item, in: writer)
-        try writer.save(row, keepsTags: keepsTags(row, attributes, item))
+        _ = try save(sealed, attributes, control, in: writer, keepsTags: keepsTags(row, attributes, item))
     }
 
     /// Whether the row that is written over the item has the same tags: they are of what is compared.

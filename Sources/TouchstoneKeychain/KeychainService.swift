@@ -22,6 +22,10 @@ package final class KeychainService: Sendable {
     let lookupKey: LookupKey
     let metadataKeys = Mutex(MetadataKeys())
     let openedKeys = OpenedKeys()
+    /// Of items that are still to be added.
+    let spareKeys = SpareKeys(maximumKinds: 64, maximumOfKind: 16)
+    /// Of items that are changed again.
+    let spareKeysOfItems = SpareKeys(maximumKinds: 512, maximumOfKind: 4)
     let rememberedReads: RememberedReads
     let rewrapping: Rewrapping
     private let recorder: ItemRecorder
@@ -148,11 +152,18 @@ package final class KeychainService: Sendable {
         } catch {
             // Which classes are open is not known.
             openedKeys.forgetAll()
+            forgetSpareKeys()
             throw error
         }
         metadataKeys.withLock { $0 = keys }
+        forgetSpareKeys()
         openedKeys.forgetAll(but: Set(keys.open.keys), generation: keys.generation)
         return reply.isErasurePending
+    }
+
+    private func forgetSpareKeys() {
+        spareKeys.forgetAll()
+        spareKeysOfItems.forgetAll()
     }
 
     private func proofs<M: VarlinkMethod>(

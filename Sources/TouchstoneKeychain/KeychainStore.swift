@@ -356,7 +356,12 @@ package final class KeychainStore: RowSource, Sendable {
             var result: R?
             let write = GroupCommit.Write(isAlone: isDeletion) { result = try body($0) }
             // Also where it fails: a key that is kept no more is opened again.
-            defer { if let keys = observer.withLock({ $0.openedKeys }) { write.changed.forget(in: keys) } }
+            defer {
+                if let keys = observer.withLock({ $0.openedKeys }) {
+                    let isWritten = if case .success = write.outcome { true } else { false }
+                    write.changed.forget(in: keys, isWritten: isWritten)
+                }
+            }
             commits.perform(write, carryOut)
             try write.outcome?.get()
             guard let result else { throw DatabaseError(resultCode: .SQLITE_ABORT) }
@@ -514,9 +519,12 @@ package final class KeychainStore: RowSource, Sendable {
         /// Inserts the row, or writes it over the one with its `rowID`.
         ///
         /// With `keepsTags` the row that is there has the same tags, protection class and identity: its indexes stay as they are.
-        func save(_ row: ItemRow, keepsTags: Bool = false) throws {
+        ///
+        /// - Returns: Its number.
+        @discardableResult
+        func save(_ row: ItemRow, keepsTags: Bool = false) throws -> Int64 {
             if let rowID = row.rowID {
-                if keepsTags, !row.isGuarded, try overwrite(row, rowID) { return }
+                if keepsTags, !row.isGuarded, try overwrite(row, rowID) { return rowID }
                 try delete(rowID: rowID)
             }
             var values: [StoreStatement.Value?] = [
@@ -526,6 +534,7 @@ package final class KeychainStore: RowSource, Sendable {
             ]
             for column in KeychainStore.tagColumns { values.append(.blob(row.tags[column])) }
             try turn.statement(.insertion).execute(values)
+            return row.rowID ?? database.lastInsertedRowID
         }
 
         /// Writes a row over its earlier self where it lies; not over one with an access control, which is recorded as it comes and goes.
@@ -558,6 +567,8 @@ package final class KeychainStore: RowSource, Sendable {
 /// > Concurrency: Used in the turn of its transaction only.
 final class ChangedRows {
     private var rowIDs: [Int64] = []
+    /// Rows whose keys stay, as they were written.
+    private var kept: [Int64: ItemCipher.Binding] = [:]
     /// Whether it is all that there are.
     var isAll = false
 
@@ -566,11 +577,16 @@ final class ChangedRows {
         if let rowID { rowIDs.append(rowID) }
     }
 
-    func forget(in keys: OpenedKeys) {
+    /// Has the key stay of a row that was written so.
+    func keep(_ rowID: Int64, _ binding: ItemCipher.Binding) { kept[rowID] = binding }
+
+    func forget(in keys: OpenedKeys, isWritten: Bool) {
         if isAll {
             keys.forgetAll()
-        } else if !rowIDs.isEmpty {
-            keys.forget(rowIDs)
+        } else if isWritten {
+            if !rowIDs.isEmpty { keys.forget(rowIDs, butThose: kept) }
+        } else {
+            keys.forget(rowIDs + kept.keys)
         }
     }
 }

@@ -14,19 +14,26 @@ final class OpenedKeys: Sendable {
 
     private static let keyBytes = 32
 
-    /// All that the enclave has held a key against: a row that differs in anything is asked for again.
     private struct Entry {
         var slot: Int
-        var wrappedKey: Data
-        var binding: Data
-        var accessGroup: AccessGroup
+        /// Of the row, see `digest(of:)`.
+        var digest: SHA256Digest
+        var version: Data
         var accessibility: Accessibility
+    }
 
-        func isKey(of item: OpenItem) -> Bool {
-            wrappedKey == item.row.wrappedKey && binding == item.row.binding.bytes
-                && accessibility == item.row.accessibility
-                && accessGroup == item.attributes.accessGroup
+    /// Of all that the enclave has held a key against: a row that differs in anything is asked for again.
+    private static func digest(of item: OpenItem) -> SHA256Digest {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(256)
+        for part in [item.row.wrappedKey, item.row.binding.bytes] {
+            bytes.append(UInt8(truncatingIfNeeded: part.count))
+            bytes += part
         }
+        bytes += item.row.accessibility.rawValue.utf8
+        bytes.append(0)
+        bytes += item.attributes.accessGroup.rawValue.utf8
+        return SHA256.hash(data: bytes)
     }
 
     private struct State {
@@ -63,33 +70,39 @@ final class OpenedKeys: Sendable {
     func key(of item: OpenItem) -> SymmetricKey? {
         guard let rowID = item.row.rowID, !item.control.isConstrained else { return nil }
         return state.withLock { state in
-            guard let entry = state.entries[rowID], entry.isKey(of: item) else { return nil }
+            guard let entry = state.entries[rowID], entry.version == item.row.version,
+                entry.digest == Self.digest(of: item)
+            else { return nil }
             return unsafe state.slots.withUnsafeBytes(of: entry.slot) { unsafe SymmetricKey(data: $0) }
         }
     }
 
-    /// Keeps a key that the enclave has given without a context, and so without a proof; not one of an item with a constraint.
-    func keep(_ key: Data, of item: OpenItem, since moment: Moment) {
+    /// Keeps a key that the enclave has given without a context, and so without a proof, or of what an app has just given; not one of an item
+    /// with a constraint.
+    func keep(_ key: SymmetricKey, of item: OpenItem, since moment: Moment) {
         guard let rowID = item.row.rowID, !item.control.isConstrained else { return }
+        let digest = Self.digest(of: item)
         state.withLock { state in
             guard state.changes == moment.changes else { return }
             state.remove(rowID)
             let slot = state.next
             if let oldest = state.owners[slot] { state.remove(oldest) }
-            guard state.slots.fill(slot, with: key) else { return }
+            guard unsafe key.withUnsafeBytes({ unsafe state.slots.fill(slot, with: $0) }) else { return }
             state.next = (slot + 1) % Self.maximum
             state.owners[slot] = rowID
             state.entries[rowID] = Entry(
-                slot: slot, wrappedKey: item.row.wrappedKey, binding: item.row.binding.bytes,
-                accessGroup: item.attributes.accessGroup, accessibility: item.row.accessibility)
+                slot: slot, digest: digest, version: item.row.version, accessibility: item.row.accessibility)
         }
     }
 
-    /// Forgets the keys of rows that were changed or deleted.
-    func forget(_ rowIDs: some Sequence<Int64>) {
+    /// Forgets the keys of rows that were changed or deleted, but of those that are kept as they are now.
+    func forget(_ rowIDs: some Sequence<Int64>, butThose kept: [Int64: ItemCipher.Binding] = [:]) {
         state.withLock { state in
             state.changes += 1
-            for rowID in rowIDs { state.remove(rowID) }
+            for rowID in rowIDs {
+                if let binding = kept[rowID], state.entries[rowID]?.version == binding.version { continue }
+                state.remove(rowID)
+            }
         }
     }
 

@@ -323,6 +323,40 @@ def a_hostile_touchstoned_cannot_sign_without_the_finger():
             check(is_signature_of(base64.b64decode(key["publicKey"]), signature, DIGEST), "the signature")
 
 
+def keys_are_wrapped_ahead_for_items_without_an_access_control_alone():
+    """AC-10: what an item is bound to is as of its adding, so that a key of a guarded one is never there before it (DEC-581)."""
+    with Device() as device:
+        ready(device)
+        device.shutdown()
+        with HostileDaemon(device) as daemon:
+            daemon.unlock(PASSCODE)
+            own = {"accessGroup": "a", "item": encode(b"genp" + bytes(32))}
+
+            def wrap(count, flags=0, length=32):
+                spares = [{"item": encode(b"genp" + bytes([number + 1]) * 32), "key": encode(bytes([number]) * length)} for number in range(count)]
+                error, reply = daemon.call(
+                    "WrapKey", accessControl={"protection": "dku", "flags": flags}, binding=own, key=encode(bytes(32)), app="a",
+                    spares=spares)
+                return error, reply, spares
+
+            for what, arguments in {
+                "a finger": (1, BIOMETRY_ANY), "a private key": (1, PRIVATE_KEY_USAGE), "too many": (17,), "a short key": (2, 0, 31),
+            }.items():
+                error, reply, _ = wrap(*arguments)
+                equal((error, reply.get("status")), ("io.touchstone.Enclave.NotWrapped", -50), what)
+            # The twin: each of sixteen opens with its own binding, and with no other.
+            error, reply, spares = wrap(16)
+            equal((error, len(reply["spares"])), (None, 16), "sixteen spare keys")
+
+            def opened(number, place):
+                item = {"wrappedKey": reply["spares"][number], "binding": {"accessGroup": "a", "item": spares[place]["item"]}}
+                return daemon.call("UnwrapKeys", items=[item], app="a")[1]["items"][0]
+
+            for number in range(16):
+                equal(opened(number, number)["key"], spares[number]["key"], f"spare key {number}")
+                equal(opened(number, (number + 1) % 16)["state"], "gone", "with another item's binding")
+
+
 def attack(daemon, moments, seed):
     """300 calls in a random order: every one that the enclave has, with whatever the answers so far gave."""
     apps, groups = ["a", "b", ""], ["a", "b", "", "\U0001f511"]
@@ -418,7 +452,8 @@ def attack(daemon, moments, seed):
         "AcceptItems": lambda: {"look": "00", "passcode": guess(b"accept items 00")},
         "WrapKey": lambda: {
             "accessControl": control(), "binding": binding(), "key": encode(bytes(32)), "app": one_of(apps),
-            "context": one_of(contexts + [None])},
+            "context": one_of(contexts + [None]),
+            "spares": one_of([None, [], [{"item": encode(moments.randbytes(36)), "key": some_bytes()}] * one_of([1, 16, 17])])},
         "UnwrapKeys": lambda: {
             "items": [{"wrappedKey": one_of(keys), "binding": binding()}], "app": one_of(apps),
             "context": one_of(contexts + [None])},
@@ -582,4 +617,4 @@ def nobody_finds_the_private_number():
 main(
     an_app_that_answers_itself_gets_no_signature, a_recorded_exchange_gets_nothing_when_it_is_replayed,
     a_key_of_another_app_or_device_and_a_changed_one_are_refused, a_hostile_touchstoned_cannot_sign_without_the_finger,
-    nobody_finds_the_private_number)
+    keys_are_wrapped_ahead_for_items_without_an_access_control_alone, nobody_finds_the_private_number)

@@ -159,6 +159,8 @@ import TouchstoneTransport
     func loopIsFree(_ request: Request) throws {
         let item: KeychainInterface.Dictionary = [.`class`: .string("genp"), .valueData: .data(Data("a".utf8))]
         _ = try client.call(KeychainInterface.Add.self, .init(attributes: item))
+        // Of what was just added the key is known.
+        keychain.openedKeys.forgetAll()
         let isOver = Mutex(false)
         defer {
             enclave.mayAnswer.open()
@@ -216,6 +218,8 @@ import TouchstoneTransport
     func threads() throws {
         let item: KeychainInterface.Dictionary = [.`class`: .string("genp"), .valueData: .data(Data("a".utf8))]
         _ = try client.call(KeychainInterface.Add.self, .init(attributes: item))
+        // Of what was just added the key is known.
+        keychain.openedKeys.forgetAll()
         let ended = Mutex(0)
         let count = 80
         defer {

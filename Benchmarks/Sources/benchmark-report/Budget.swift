@@ -44,7 +44,8 @@ struct Budget {
     private static func ratios(_ placement: String) -> [Budget] {
         /// Each round's own dividend over its own divisor, which were measured in the same minute.
         func ratio(
-            _ title: String, _ limit: Limit, _ subject: String, _ operation: String, _ items: Int, over divisor: String,
+            _ title: String, _ limit: Limit?, _ subject: String, _ operation: String, _ items: Int,
+            over divisor: String,
             _ divisorOperation: String, _ divisorItems: Int,
             of figure: @escaping @Sendable (Timing) -> Double = { $0.p50Microseconds }
         ) -> Budget {
@@ -76,6 +77,13 @@ struct Budget {
                 "read while a prompt waits / without one", .atMost(1.1), ours, "read, prompt", 0, over: ours,
                 "read, no prompt", 0),
             ratio("add / bare SQLite insert, 1,000 items", .atMost(2), ours, "add", 1_000, over: "floor", "add", 1_000),
+            // What is left above the least that three processes need (DEC-580).
+            ratio(
+                "add / floor of three processes, 1,000 items", nil, ours, "add", 1_000, over: "floor",
+                "add, three processes", 1_000),
+            ratio(
+                "first read / floor of three processes, 1,000 items", nil, ours, "first read", 1_000, over: "floor",
+                "first read, three processes", 1_000),
             ratio("update / add, 1,000 items", .atMost(1.2), ours, "update", 1_000, over: ours, "add", 1_000),
             ratio(
                 "adds per second of 50 clients / of one", .atLeast(5), ours, "add, 50 clients", 0, over: ours,

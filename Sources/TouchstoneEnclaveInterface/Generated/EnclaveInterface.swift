@@ -230,6 +230,32 @@ package enum EnclaveInterface {
         }
     }
 
+    /// A key for what is still to be written.
+    package struct SpareKey: MessageCodable, Hashable {
+        /// Bytes, base64, as in ItemBinding.
+        package var item: Data
+        /// 32 bytes, base64.
+        package var key: Data
+
+        package init(item: Data, key: Data) {
+            self.item = item
+            self.key = key
+        }
+
+        package init(from json: MessageDecoder) throws {
+            try json.checkIsObject()
+            self.item = try json.value("item")
+            self.key = try json.value("key")
+        }
+
+        package func write(to json: inout JSONOutput) throws {
+            json.beginObject()
+            try json.write(item, for: "item")
+            try json.write(key, for: "key")
+            json.endObject()
+        }
+    }
+
     /// A wrapped key and what it was bound to.
     package struct WrappedItem: MessageCodable, Hashable {
         /// Bytes, base64, as WrapKey gave them.
@@ -1961,6 +1987,9 @@ package enum EnclaveInterface {
     /// private keys; -25330 the control asks for an application password, and the app's context does not have one
     /// (AC-48). Nothing is stored, whatever the answer. generation is that of the class key, as in GetMetadataKeys: the
     /// metadata key has to be of the same generation.
+    ///
+    /// spares are keys for what is still to be written: the same access group, and the same access control, which has
+    /// no flags. At most 16; each is answered in its place.
     package enum WrapKey: VarlinkMethod {
         package static let name = "io.touchstone.Enclave.WrapKey"
         package struct Parameters: MessageCodable {
@@ -1969,16 +1998,18 @@ package enum EnclaveInterface {
             package var key: Data
             package var app: AppIdentifier
             package var context: String?
+            package var spares: [EnclaveInterface.SpareKey]?
 
             package init(
                 accessControl: AccessControl, binding: EnclaveInterface.ItemBinding, key: Data, app: AppIdentifier,
-                context: String? = nil
+                context: String? = nil, spares: [EnclaveInterface.SpareKey]? = nil
             ) {
                 self.accessControl = accessControl
                 self.binding = binding
                 self.key = key
                 self.app = app
                 self.context = context
+                self.spares = spares
             }
 
             package init(from json: MessageDecoder) throws {
@@ -1988,6 +2019,7 @@ package enum EnclaveInterface {
                 self.key = try json.value("key")
                 self.app = try json.value("app")
                 self.context = try json.valueIfPresent("context")
+                self.spares = try json.valueIfPresent("spares")
             }
 
             package func write(to json: inout JSONOutput) throws {
@@ -1997,6 +2029,7 @@ package enum EnclaveInterface {
                 try json.write(key, for: "key")
                 try json.write(app, for: "app")
                 try json.write(context, for: "context")
+                try json.write(spares, for: "spares")
                 json.endObject()
             }
         }
@@ -2004,22 +2037,27 @@ package enum EnclaveInterface {
         package struct Reply: MessageCodable {
             package var wrappedKey: Data
             package var generation: Int?
+            /// Each bytes, base64.
+            package var spares: [Data]?
 
-            package init(wrappedKey: Data, generation: Int? = nil) {
+            package init(wrappedKey: Data, generation: Int? = nil, spares: [Data]? = nil) {
                 self.wrappedKey = wrappedKey
                 self.generation = generation
+                self.spares = spares
             }
 
             package init(from json: MessageDecoder) throws {
                 try json.checkIsObject()
                 self.wrappedKey = try json.value("wrappedKey")
                 self.generation = try json.valueIfPresent("generation")
+                self.spares = try json.valueIfPresent("spares")
             }
 
             package func write(to json: inout JSONOutput) throws {
                 json.beginObject()
                 try json.write(wrappedKey, for: "wrappedKey")
                 try json.write(generation, for: "generation")
+                try json.write(spares, for: "spares")
                 json.endObject()
             }
         }

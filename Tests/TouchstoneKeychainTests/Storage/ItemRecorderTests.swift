@@ -68,7 +68,7 @@ import TouchstoneTransport
     @Test("AC-10: after a commit that failed, and a look that failed, the next change looks first")
     func owedLook() throws {
         let rows = (0..<3).map { _ in row() }
-        try store.write { try $0.save(rows[0]) }
+        _ = try store.write { try $0.save(rows[0]) }
         #expect(try store.compareItems() == [])
         looks.fail.withLock { $0 = true }
         #expect(throws: Failed.self) {
@@ -77,23 +77,23 @@ import TouchstoneTransport
                 try writer.save(rows[1])
             }
         }
-        #expect(throws: RemoteError.self, "nobody knows what is there") { try store.write { try $0.save(rows[2]) } }
+        #expect(throws: RemoteError.self, "nobody knows what is there") { _ = try store.write { try $0.save(rows[2]) } }
         looks.fail.withLock { $0 = false }
-        try store.write { try $0.save(rows[2]) }
+        _ = try store.write { try $0.save(rows[2]) }
         #expect(try store.compareItems() == [])
         #expect(try store.count() == 2)
     }
 
     @Test("AC-10: a commit that failed, and a look that succeeds, leave what was there") func failedCommit() throws {
         let rows = (0..<2).map { _ in row() }
-        try store.write { try $0.save(rows[0]) }
+        _ = try store.write { try $0.save(rows[0]) }
         #expect(throws: Failed.self) {
             try store.write { writer in
                 writer.database.add(transactionObserver: Preventing(), extent: .nextTransaction)
                 try writer.save(rows[1])
             }
         }
-        try store.write { try $0.save(rows[1]) }
+        _ = try store.write { try $0.save(rows[1]) }
         #expect(try store.compareItems() == [])
     }
 }

@@ -32,7 +32,7 @@ import TouchstoneInterfaces
     }
 
     private func keep(_ rowID: Int64, protection: Accessibility = .whenUnlocked) throws {
-        keys.keep(key(rowID), of: try item(rowID, protection: protection), since: keys.moment)
+        keys.keep(SymmetricKey(data: key(rowID)), of: try item(rowID, protection: protection), since: keys.moment)
     }
 
     private func isKept(_ rowID: Int64, protection: Accessibility = .whenUnlocked) throws -> Bool {
@@ -66,12 +66,12 @@ import TouchstoneInterfaces
     @Test("AC-10: a key of an item with an access control is never kept, nor one that belongs to no row yet")
     func neverGuarded() throws {
         for flags in [AccessControl.Flags.userPresence, .biometryAny, .devicePasscode, .applicationPassword] {
-            keys.keep(key(1), of: try item(1, flags: flags), since: keys.moment)
+            keys.keep(SymmetricKey(data: key(1)), of: try item(1, flags: flags), since: keys.moment)
         }
-        keys.keep(key(1), of: try item(nil), since: keys.moment)
+        keys.keep(SymmetricKey(data: key(1)), of: try item(nil), since: keys.moment)
         #expect(keys.count == 0)
         #expect(keys.isWiped)
-        keys.keep(key(1), of: try item(1), since: keys.moment)
+        keys.keep(SymmetricKey(data: key(1)), of: try item(1), since: keys.moment)
         #expect(keys.count == 1)
     }
 
@@ -114,19 +114,97 @@ import TouchstoneInterfaces
     @Test("What was opened before a lock, or before a change, is not kept after it") func late() throws {
         let beforeLock = keys.moment
         keys.forgetAll()
-        keys.keep(key(1), of: try item(1), since: beforeLock)
+        keys.keep(SymmetricKey(data: key(1)), of: try item(1), since: beforeLock)
         #expect(keys.isWiped)
         let beforeChange = keys.moment
         keys.forget([1])
-        keys.keep(key(1), of: try item(1), since: beforeChange)
+        keys.keep(SymmetricKey(data: key(1)), of: try item(1), since: beforeChange)
         #expect(keys.isWiped)
-        keys.keep(key(1), of: try item(1), since: keys.moment)
+        keys.keep(SymmetricKey(data: key(1)), of: try item(1), since: keys.moment)
         #expect(try isKept(1))
     }
 
     @Test("A key of another length is not kept") func length() throws {
-        keys.keep(Data(repeating: 1, count: 31), of: try item(1), since: keys.moment)
+        keys.keep(SymmetricKey(data: Data(repeating: 1, count: 31)), of: try item(1), since: keys.moment)
         #expect(keys.isWiped && keys.count == 0)
+    }
+}
+
+/// Keys for what is still to be written.
+@Suite(.timeLimit(.minutes(10))) struct SpareKeysTests {
+    private let spares = SpareKeys(maximumKinds: 64, maximumOfKind: 16)
+
+    private func kind(_ group: AccessGroup = "group", _ flags: AccessControl.Flags = []) throws -> SpareKeys.Kind? {
+        SpareKeys.Kind(group, .genericPassword, try AccessControl(protection: .whenUnlocked, flags: flags))
+    }
+
+    private func keys(_ count: Int) -> [WrappedItemKey] { (0..<count).map { _ in WrappedItemKey(.genericPassword) } }
+
+    @Test("Who adds one item asks for no more; who adds more asks for 4, 8 and then 16 at a time") func count() throws {
+        let kind = try #require(try kind())
+        #expect((0..<5).map { _ in spares.ask(for: kind).count } == [0, 4, 8, 16, 16])
+    }
+
+    @Test("Each spare key is given once, to its own group alone, and never more are kept than one call brings")
+    func once() throws {
+        let (kind, other) = (try #require(try kind()), try #require(try self.kind("another")))
+        let moment = spares.ask(for: kind).moment
+        spares.add(keys(2), kind, since: moment)
+        #expect(spares.take(other) == nil)
+        let taken = [spares.take(kind), spares.take(kind)].compactMap { $0?.binding.identifier }
+        #expect(Set(taken).count == 2)
+        #expect(spares.take(kind) == nil)
+        for _ in 0..<3 { spares.add(keys(10), kind, since: moment) }
+        #expect(spares.count == 16)
+    }
+
+    @Test("Where the class keys may have changed all spare keys go, and those that were on their way are not kept")
+    func change() throws {
+        let kind = try #require(try kind())
+        let moment = spares.ask(for: kind).moment
+        spares.add(keys(3), kind, since: moment)
+        spares.forgetAll()
+        #expect(spares.take(kind) == nil)
+        _ = spares.ask(for: kind)
+        spares.add(keys(3), kind, since: moment)
+        #expect(spares.count == 0)
+    }
+
+    @Test("AC-10: of items with any flag in their access control there are none") func flags() throws {
+        for flags in [AccessControl.Flags.userPresence, .biometryCurrentSet, .applicationPassword, .privateKeyUsage] {
+            #expect(try kind("group", flags) == nil)
+        }
+    }
+
+    @Test("A spare key of one item is no other's, and of all items together only so many are kept") func items() throws
+    {
+        let spares = SpareKeys(maximumKinds: 4096, maximumOfKind: 4)
+        let control = try AccessControl(protection: .whenUnlocked, flags: [])
+        func kind(_ identifier: ItemIdentifier) throws -> SpareKeys.Kind {
+            try #require(SpareKeys.Kind("group", .genericPassword, control, of: identifier))
+        }
+        let first = try kind(.random())
+        #expect((0..<4).map { _ in spares.ask(for: first).count } == [0, 4, 4, 4])
+        spares.add(keys(1), first, since: spares.ask(for: first).moment)
+        #expect(try spares.take(kind(.random())) == nil)
+        for _ in 0..<300 {
+            let kind = try kind(.random())
+            spares.add(keys(4), kind, since: spares.ask(for: kind).moment)
+        }
+        #expect(spares.count == SpareKeys.maximum)
+        #expect(spares.take(first) != nil)
+        #expect(spares.count == SpareKeys.maximum - 1)
+    }
+
+    @Test("Of many groups the 65th takes the room of the others") func kinds() throws {
+        for number in 0..<spares.maximumKinds {
+            let kind = try #require(try kind(AccessGroup("group \(number)")))
+            spares.add(keys(1), kind, since: spares.ask(for: kind).moment)
+        }
+        #expect(spares.count == spares.maximumKinds)
+        let kind = try #require(try kind("last"))
+        spares.add(keys(1), kind, since: spares.ask(for: kind).moment)
+        #expect(spares.count == 1)
     }
 }
 
@@ -144,6 +222,9 @@ import TouchstoneInterfaces
         device = try SimulatedDevice(passcode: "1234", fingers: 1)
         try watch()
         device.run { #expect(add(account("a").value("secret")) == errSecSuccess) }
+        // Nothing is kept of what was added.
+        try device.lock()
+        try device.unlock(passcode: "1234")
     }
 
     /// Has the messages told that the device's daemons exchange until it restarts.
@@ -183,6 +264,66 @@ import TouchstoneInterfaces
         return calls("UnwrapKeys") - before
     }
 
+    /// How often the enclave is asked to wrap a key while `body` runs.
+    private func wraps(_ body: () throws -> Void) throws -> Int {
+        let before = calls("WrapKey")
+        _ = try unwraps(body)
+        return calls("WrapKey") - before
+    }
+
+    private func addMany(_ numbers: Range<Int>, _ attributes: [CFString: Any] = [:]) {
+        for number in numbers {
+            #expect(add(account("n\(number)", attributes).value("secret \(number)")) == errSecSuccess)
+        }
+    }
+
+    @Test(
+        "Who adds many items asks the enclave for several keys at once, and each item opens after a restart (DEC-581)")
+    func spares() throws {
+        // One alone, then with 4, 8 and 16 more.
+        #expect(try wraps { addMany(0..<1) } == 1)
+        #expect(try wraps { addMany(1..<32) } == 3)
+        device.reboot()
+        try device.unlock(passcode: "1234")
+        device.run { for number in 0..<32 { #expect(secret(account("n\(number)")) == "secret \(number)") } }
+    }
+
+    @Test(
+        "Who changes an item again and again asks for several keys at once, and it opens after a restart as it was last"
+    )
+    func sparesOfItem() throws {
+        func change(_ numbers: Range<Int>) {
+            for number in numbers {
+                #expect(update(account("a"), [kSecValueData: Data("\(number)".utf8)]) == errSecSuccess)
+            }
+        }
+        // One alone, then with 4 more.
+        #expect(try wraps { change(0..<1) } == 1)
+        #expect(try wraps { change(1..<6) } == 1)
+        #expect(try wraps { change(6..<7) } == 1)
+        device.reboot()
+        try device.unlock(passcode: "1234")
+        device.run { #expect(secret(account("a")) == "6") }
+    }
+
+    @Test("KC-20: with spare keys a locked device adds nothing; once it is unlocked the enclave is asked again")
+    func lockedSpares() throws {
+        device.run { addMany(0..<3) }
+        #expect(try wraps { addMany(3..<4) } == 0)
+        try device.lock()
+        device.run { #expect(add(account("locked").value("x")) == errSecInteractionNotAllowed) }
+        try device.unlock(passcode: "1234")
+        #expect(try wraps { addMany(4..<5) } == 1)
+    }
+
+    @Test("AC-10: an item with an access control has its key wrapped when it is added, each time")
+    func guardedSpares() throws {
+        let control = try control(.userPresence)
+        #expect(try wraps { addMany(0..<8, [kSecAttrAccessControl: control]) } == 8)
+        // Its twin: items without.
+        #expect(try wraps { addMany(8..<16) } == 3)
+    }
+
     private func reads(_ name: String = "a", _ expected: String = "secret") throws -> Int {
         try unwraps { #expect(secret(account(name)) == expected) }
     }
@@ -204,7 +345,7 @@ import TouchstoneInterfaces
                     == errSecSuccess)
         }
         #expect(try reads() == 1)
-        #expect(try reads("c") == 1)
+        #expect(try reads("c") == 0)
         try device.lock()
         let calls = try unwraps {
             #expect(read(account("a")) == errSecInteractionNotAllowed)
@@ -217,17 +358,41 @@ import TouchstoneInterfaces
         #expect(try reads() == 0)
     }
 
-    @Test("An item that was changed or added anew is asked for again, and read as it is now") func change() throws {
-        #expect(try reads() == 1)
-        device.run { #expect(update(account("a"), [kSecValueData: Data("other".utf8)]) == errSecSuccess) }
-        #expect(try reads("a", "other") == 1)
+    @Test(
+        "An item that an app has just added or changed is read as it is now, and the enclave is not asked for its key")
+    func change() throws {
+        let calls = try unwraps {
+            #expect(update(account("a"), [kSecValueData: Data("other".utf8)]) == errSecSuccess)
+        }
+        // For the item as it was.
+        #expect(calls == 1)
         #expect(try reads("a", "other") == 0)
+        // Its tags are others, so that its row is made anew.
+        let again = try unwraps {
+            #expect(update(account("a"), [kSecAttrLabel: "name", kSecValueData: Data("more".utf8)]) == errSecSuccess)
+        }
+        #expect(again == 0)
+        #expect(try reads("a", "more") == 0)
         device.run {
             #expect(delete(account("a")) == errSecSuccess)
             #expect(read(account("a")) == errSecItemNotFound)
             #expect(add(account("a").value("third")) == errSecSuccess)
         }
+        #expect(try reads("a", "third") == 0)
+        try device.lock()
+        try device.unlock(passcode: "1234")
         #expect(try reads("a", "third") == 1)
+    }
+
+    @Test("A write that fails leaves no key, and the item is read as it was") func failedWrite() throws {
+        device.run {
+            #expect(add(account("b").value("second")) == errSecSuccess)
+            #expect(add(account("b").value("third")) == errSecDuplicateItem)
+            #expect(
+                update(account("b"), [kSecAttrAccount: "a", kSecValueData: Data("x".utf8)]) == errSecDuplicateItem)
+        }
+        #expect(try reads("b", "second") == 0)
+        #expect(try reads() == 1)
     }
 
     @Test("After a restart every item is asked for again") func restart() throws {

@@ -39,7 +39,7 @@ export const methods = {
   "io.touchstone.Enclave.CompareItems": [["items", "isFirst", "isLast", "takes", "isPartial"], ["isRecorded", "altered", "look"]],
   "io.touchstone.Enclave.RecordItems": [["removed", "added", "isFirst", "isLast", "isDeletion"], ["isRecorded"]],
   "io.touchstone.Enclave.SettleItems": [[], []],
-  "io.touchstone.Enclave.WrapKey": [["accessControl", "binding", "key", "app", "context"], ["wrappedKey", "generation"]],
+  "io.touchstone.Enclave.WrapKey": [["accessControl", "binding", "key", "app", "context", "spares"], ["wrappedKey", "generation", "spares"]],
   "io.touchstone.Enclave.UnwrapKeys": [["items", "app", "context"], ["items"]],
   "io.touchstone.Enclave.CreateKey": [["kind", "accessControl", "accessGroup", "app", "context"], ["key", "publicKey"]],
   "io.touchstone.Enclave.InspectKey": [["key", "accessGroups"], ["kind", "publicKey", "accessControl", "accessGroup"]],
