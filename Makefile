@@ -2,7 +2,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 PROGRAMS := touchstone touchstoned touchstone-enclave
-# SignIn and Desktop have folders of their own. In the shared one a package that SignIn needs would take our module Security for
+# It gives SignIn and Desktop folders of their own. In the shared one a package that SignIn needs would take our module Security for
 # Apple's. The command would find the window's program beside itself, and setup and its tests would ask about it.
 BUILD := script/build
 .PHONY: help build bridges sync desktop pages sign-in demo simulator screenshots test test-system fuzz sanitize deb dist test-deb bench format docs check clean
@@ -25,11 +25,11 @@ sync: ## Build touchstone-sync, which carries synchronizable items between your 
 
 desktop: ## Build touchstone-agent, the window that asks (GTK 4)
 	@script/install-packages desktop
-	@swift build --package-path Desktop
+	@$(BUILD) --package-path Desktop
 
 sign-in: ## Build the sign-in server and its client: touchstone-signin and touchstone-login
 	@script/install-packages build
-	@swift build --package-path SignIn
+	@$(BUILD) --package-path SignIn
 
 pages: ## Build what has a page: the simulator and Chores, the sample app
 	@script/install-packages build
@@ -55,8 +55,8 @@ test: ## Run every test (ONLY="name ...": those with such a word in their name)
 	@$(BUILD) --package-path Examples
 	@$(BUILD) --package-path Simulator --build-tests
 	@$(BUILD) --package-path Bridges --build-tests
-	@swift build --package-path Desktop
-	@swift build --package-path SignIn --build-tests
+	@$(BUILD) --package-path Desktop
+	@$(BUILD) --package-path SignIn --build-tests
 	@$(BUILD) --package-path Sync --build-tests
 	@Tests/Scripts/first-tests.py --build
 	@$(BUILD) --build-tests
