@@ -250,7 +250,12 @@ import TouchstoneInterfaces
     }
 
     /// How often the enclave is asked for keys while `body` runs.
-    private func unwraps(_ body: () throws -> Void) throws -> Int {
+    private func unwraps(_ body: () throws -> Void) throws -> Int { try count("UnwrapKeys", body) }
+
+    /// How often the enclave is asked to wrap a key while `body` runs.
+    private func wraps(_ body: () throws -> Void) throws -> Int { try count("WrapKey", body) }
+
+    private func count(_ method: String, _ body: () throws -> Void) throws -> Int {
         // A call that nothing else makes here is told behind all that came before it.
         func settle() throws {
             let count = told.marks.add(1, ordering: .relaxed).newValue
@@ -258,17 +263,10 @@ import TouchstoneInterfaces
             eventually { calls("ListFaceIDPermissions") >= count }
         }
         try settle()
-        let before = calls("UnwrapKeys")
+        let before = calls(method)
         try device.run(body)
         try settle()
-        return calls("UnwrapKeys") - before
-    }
-
-    /// How often the enclave is asked to wrap a key while `body` runs.
-    private func wraps(_ body: () throws -> Void) throws -> Int {
-        let before = calls("WrapKey")
-        _ = try unwraps(body)
-        return calls("WrapKey") - before
+        return calls(method) - before
     }
 
     private func addMany(_ numbers: Range<Int>, _ attributes: [CFString: Any] = [:]) {
