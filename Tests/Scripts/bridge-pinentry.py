@@ -8,7 +8,7 @@ import socket
 import subprocess
 
 from bridges import BRIDGES, with_device
-from device import LONGEST_WAIT, check, confirm, equal, main, wait_for
+from device import LONGEST_WAIT, check, confirm, equal, is_alive, main, wait_for
 
 PINENTRY = BRIDGES / "pinentry-touchstone"
 PASSPHRASE = "correct horse 1%2"
@@ -67,6 +67,13 @@ class GPG:
 
     def __exit__(self, *_):
         self.resident.run("gpgconf", "--kill", "gpg-agent", status=None)
+
+    def end_agent(self):
+        """Until it is gone: one that ends still takes connections, and closes them."""
+        said = self.resident.run("gpg-connect-agent", "GETINFO pid", "/bye")
+        agent = int(said.split()[1])
+        self.resident.run("gpgconf", "--kill", "gpg-agent")
+        wait_for(lambda: not is_alive(agent), "gpg-agent to end")
 
     def type(self, *answers):
         (self.work / "answers").write_text("\n".join(answers))
@@ -173,7 +180,7 @@ def without_the_owner_an_ordinary_pinentry_asks(device, resident, person):
         equal(person.asked(), 1, "prompts")
         # A person who knows the passphrase needs no device.
         resident.environment["TOUCHSTONE_CREDENTIALS"] = str(gpg.work / "nobody")
-        resident.run("gpgconf", "--kill", "gpg-agent")
+        gpg.end_agent()
         gpg.type(PASSPHRASE)
         gpg.sign()
         check("Touchstone cannot unlock it: Touchstone cannot ask you" in gpg.said, gpg.said)
