@@ -73,7 +73,7 @@ final class SpareKeys: Sendable {
 
     var count: Int { state.withLock { $0.count } }
 
-    /// A key; nil if there is none of the kind.
+    /// A key; nil if there is no key of the kind.
     func take(_ kind: Kind) -> WrappedItemKey? {
         state.withLock { state in
             guard let key = state.kinds[kind]?.keys.popLast() else { return nil }

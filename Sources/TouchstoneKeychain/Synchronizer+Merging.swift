@@ -81,17 +81,26 @@ extension Synchronizer {
         case locked, unusable
     }
 
+    /// What goes to the enclave in one message each: one record goes always, however large it is.
+    func batches<Record>(of records: [Record], bytes: (Record) -> Data) -> [ArraySlice<Record>] {
+        var (batches, rest) = ([ArraySlice<Record>](), records[...])
+        while !rest.isEmpty {
+            var count = 0
+            let batch = rest.prefix { record in
+                let size = bytes(record).count
+                count += size
+                return count <= Limits.batchBytes || count == size
+            }
+            batches.append(batch)
+            rest = rest.dropFirst(batch.count)
+        }
+        return batches
+    }
+
     /// Rows of records: the enclave opens all that fit into one message at once.
     func prepare(_ records: [(bytes: Data, name: RecordName)], _ keys: TagKeys) throws -> [Preparation] {
         var prepared: [Preparation] = []
-        var rest = records[...]
-        while !rest.isEmpty {
-            var bytes = 0
-            let batch = rest.prefix { record in
-                bytes += record.bytes.count
-                return bytes <= Limits.batchBytes || bytes == record.bytes.count
-            }
-            rest = rest.dropFirst(batch.count)
+        for batch in batches(of: records, bytes: \.bytes) {
             let opened = try enclave.call(EnclaveInterface.OpenRecords.self, .init(records: batch.map(\.bytes))).records
             guard opened.count == batch.count else { throw Status.internalError }
             // After the enclave wrapped their keys: what was wrapped is of this generation, or the passcode is changed just now.

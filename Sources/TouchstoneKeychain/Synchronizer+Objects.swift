@@ -126,14 +126,7 @@ extension Synchronizer {
         _ circle: Circle
     ) throws -> [Taken] {
         var taken: [Taken] = []
-        var rest = records[...]
-        while !rest.isEmpty {
-            var bytes = 0
-            let batch = rest.prefix { record in
-                bytes += record.bytes.count
-                return bytes <= Limits.batchBytes || bytes == record.bytes.count
-            }
-            rest = rest.dropFirst(batch.count)
+        for batch in batches(of: records, bytes: \.bytes) {
             let reply = try enclave.call(EnclaveInterface.OpenRecords.self, .init(records: batch.map(\.bytes)))
             guard reply.records.count == batch.count else { throw Status.internalError }
             for (record, opened) in zip(batch, reply.records) {

@@ -39,7 +39,7 @@ struct PageFile: Sendable {
 
     /// The file of this name.
     ///
-    /// - Throws: `Refusal` if there is none.
+    /// - Throws: `Refusal` if there is no such file.
     static func answer(_ name: String) throws(Refusal) -> Response {
         guard let file = all[name] else { throw Refusal(.notFound) }
         return Response(status: .ok, headers: [.contentType: file.type], body: .init(byteBuffer: file.content))

@@ -392,7 +392,7 @@ package enum SyncInterface {
     /// circle: the circle's identifier, 64 hexadecimal digits; absent: this device is in no circle. epoch: the number
     /// of the circle's present key. waiting: objects that were given and wait. isExpired: this device was away for
     /// longer than 180 days, and has to join again (SY-21). incoming: items of others that have come and are on their
-    /// way into the keychain; absent: there are none.
+    /// way into the keychain; absent: nothing is on its way.
     ///
     /// Errors: NotOwner.
     package enum GetStatus: VarlinkMethod {

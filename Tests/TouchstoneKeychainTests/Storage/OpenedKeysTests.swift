@@ -170,7 +170,7 @@ import TouchstoneInterfaces
         #expect(spares.count == 0)
     }
 
-    @Test("AC-10: of items with any flag in their access control there are none") func flags() throws {
+    @Test("AC-10: an item with any flag in its access control has no spare keys") func flags() throws {
         for flags in [AccessControl.Flags.userPresence, .biometryCurrentSet, .applicationPassword, .privateKeyUsage] {
             #expect(try kind("group", flags) == nil)
         }
