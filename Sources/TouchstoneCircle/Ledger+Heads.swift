@@ -5,22 +5,32 @@ import Foundation
 extension Ledger {
     /// This device's next head, to be signed; `now` in milliseconds.
     package mutating func makeHead(epoch: UInt32, sumKey: SymmetricKey, now: UInt64) -> MemberHead {
+        let head = summed(headWithoutSums(epoch: epoch, now: now), sumKey)
+        heads[me] = head
+        return head
+    }
+
+    /// All that the next head says but its sums.
+    mutating func headWithoutSums(epoch: UInt32, now: UInt64) -> MemberHead {
         checkHeads()
         let now = plausible(now)
         for member in membership.members where member != me && heads[member] == nil {
             waitedForSince[member] = waitedForSince[member] ?? now
         }
-        sumKeys[epoch] = sumKey
         let link = membership.linkHashes.count - 1
-        var head = MemberHead(
+        return MemberHead(
             member: me, sequence: max(heads[me]?.sequence ?? 0, firstSequence) + 1, counter: counter,
             time: headTime(now), epoch: epoch, link: UInt32(link),
-            linkHash: membership.linkHashes[link], sum: RecordSum([], key: sumKey),
-            newestSum: RecordSum([], key: sumKey), seen: seen.filter { membership.members.contains($0.key) },
-            stable: stable(now: now))
+            linkHash: membership.linkHashes[link], sum: .none, newestSum: .none,
+            seen: seen.filter { membership.members.contains($0.key) }, stable: stable(now: now))
+    }
+
+    /// The head with both sums: each is a look at all of this member's records.
+    mutating func summed(_ head: MemberHead, _ sumKey: SymmetricKey) -> MemberHead {
+        sumKeys[head.epoch] = sumKey
+        var head = head
         head.sum = sum(of: head, sumKey, without: isDead)
         head.newestSum = sum(of: head, sumKey, without: isReplaced)
-        heads[me] = head
         return head
     }
 
@@ -96,10 +106,17 @@ extension Ledger {
             && version.counter <= head.stable[version.member] ?? 0
     }
 
-    /// Whether there is a newer version, among each member's up to a counter.
+    /// Whether there is a version that stays newer, among each member's up to a counter.
+    ///
+    /// At the same time a removal decides who is older (DEC-577). So another member's version of that time is enough only if this one's member
+    /// is removed already.
     private func isOlderThanAny(_ version: RecordVersion, upTo last: (MemberID) -> UInt64) -> Bool {
         guard let others = versions[version.name], others.count > 1 else { return false }
-        return others.contains { $0.counter <= last($0.member) && isOlder(version, than: $0) }
+        let isRemoved = membership.removed[version.member] != nil
+        return others.contains {
+            $0.counter <= last($0.member) && isOlder(version, than: $0)
+                && ($0.clock > version.clock || $0.member == version.member || isRemoved)
+        }
     }
 
     /// The sum of what a head covers of its member's.
@@ -131,7 +148,7 @@ extension Ledger {
         if head.counter <= whole[member] ?? 0, completeLinks[member] == head.link, claims[member] == nil { return }
         let isWhole = sum(of: head, key, without: isDead) == head.sum
         guard isWhole || sum(of: head, key, without: isReplaced) == head.newestSum else {
-            if faults[member] == nil, head.counter > seen[member] ?? 0 { faults[member] = .missing }
+            if faults[member] == nil { faults[member] = .missing }
             return
         }
         if isWhole { whole[member] = max(head.counter, whole[member] ?? 0) }

@@ -69,17 +69,33 @@ extension Ledger {
         return versions[name]?.first { $0.member == member && $0.counter == counter }
     }
 
-    /// The next head, if it would say anything new, or the last one is older than `silence` milliseconds; it is not kept yet.
-    package mutating func nextHead(epoch: UInt32, sumKey: SymmetricKey, now: UInt64, silence: UInt64) -> MemberHead? {
-        var copy = self
-        let head = copy.makeHead(epoch: epoch, sumKey: sumKey, now: now)
-        waitedForSince = copy.waitedForSince
-        guard let last = heads[me], last.time + silence > now else { return head }
-        var same = last
-        (same.sequence, same.time) = (head.sequence, head.time)
-        return head == same ? nil : head
+    /// The next head, if it is due and would say anything new; it is not kept yet.
+    ///
+    /// The sums of a large keychain take long, so all else is compared first. They follow from the rest of a head, from the versions,
+    /// and once in half a year from the time, which can wait for the next head.
+    ///
+    /// - Parameters:
+    ///   - silence: After so many milliseconds a head says anew what the last one said.
+    ///   - isDue: Whether to make a head that says this, without its sums.
+    package mutating func nextHead(
+        epoch: UInt32, sumKey: SymmetricKey, now: UInt64, silence: UInt64, isDue: (MemberHead) -> Bool
+    ) -> MemberHead? {
+        let next = headWithoutSums(epoch: epoch, now: now)
+        guard isDue(next) else { return nil }
+        guard let last = heads[me], last.time + silence > now else { return summed(next, sumKey) }
+        var same = next
+        (same.sequence, same.time, same.sum, same.newestSum) = (last.sequence, last.time, last.sum, last.newestSum)
+        guard same != last || isUnsummed else { return nil }
+        let head = summed(next, sumKey)
+        (same.sum, same.newestSum) = (head.sum, head.newestSum)
+        if same != last { return head }
+        isUnsummed = false
+        return nil
     }
 
     /// A head of this member's that was signed and kept.
-    package mutating func keep(_ head: MemberHead) { heads[me] = head }
+    package mutating func keep(_ head: MemberHead) {
+        heads[me] = head
+        isUnsummed = false
+    }
 }

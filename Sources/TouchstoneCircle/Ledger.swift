@@ -75,6 +75,8 @@ package struct Ledger: Sendable {
     var claims: [MemberID: (counter: UInt64, since: UInt64)] = [:]
     /// The newest link of a member's newest complete head.
     var completeLinks: [MemberID: UInt32] = [:]
+    /// Whether a version came or went since the last head that may change its sums, whatever else that says.
+    var isUnsummed = true
     /// Heads of this member have greater numbers.
     var firstSequence: UInt64 = 0
 
@@ -112,7 +114,10 @@ package struct Ledger: Sendable {
 
     /// A new version by this device, `now` in milliseconds.
     package mutating func write(_ name: RecordName, isTombstone: Bool, now: UInt64) -> RecordVersion {
-        write(name, isTombstone: isTombstone, clock: clock.tick(now: plausible(now)))
+        let now = plausible(now)
+        // What was there before this device came into the circle has a time that the clock has not seen, if that goes back now.
+        for version in versions[name] ?? [] where version.member == me { clock.see(version.clock) }
+        return write(name, isTombstone: isTombstone, clock: clock.tick(now: now))
     }
 
     /// The same of something that was written before this device came into the circle: its own time counts, so that it takes the place of nothing
@@ -168,6 +173,7 @@ package struct Ledger: Sendable {
             return .waiting
         }
         if version.member != me, version.counter <= whole[version.member] ?? 0 { return .repeated }
+        if isLeftOut(version) { return .waiting }
         clock.see(version.clock)
         insert(version)
         if version.member == me {
@@ -177,6 +183,16 @@ package struct Ledger: Sendable {
         }
         unchecked.insert(version.member)
         return .taken
+    }
+
+    /// Whether a head that fits leaves it out, because it was replaced, and what replaced it is here no more (DEC-578).
+    ///
+    /// It waits for a head that says whether it was dropped. If somebody was removed since, it may count again.
+    private func isLeftOut(_ version: RecordVersion) -> Bool {
+        guard version.member != me, version.counter <= seen[version.member] ?? 0 else { return false }
+        let link = completeLinks[version.member] ?? 0
+        return membership.removed.values.allSatisfy { $0.since <= link }
+            && versions[version.name]?.contains { isOlder(version, than: $0) } != true
     }
 
     /// Takes a head whose signature is right; `sumKey` is of its epoch.
@@ -214,6 +230,8 @@ package struct Ledger: Sendable {
             }
         }
         heads[head.member] = head
+        // Of this device itself, which was restored from a copy: what it covers is not known.
+        if head.member == me { isUnsummed = true }
         linkMissingSince[head.member] = nil
         if head.member != me {
             // By the head's time: a store that gives out old heads one by one is no contact.
@@ -305,10 +323,13 @@ package struct Ledger: Sendable {
     /// What is to be changed in the keychain since this was last asked: once after many records, because heads are looked at here.
     ///
     /// What is replaced, and has a content, is kept for the owner for 30 days (SY-20).
-    package mutating func changes() -> [Change] {
+    ///
+    /// - Parameter count: Of how many items at most; ``hasChanges`` says whether there are more.
+    package mutating func changes(atMost count: Int = .max) -> [Change] {
         checkHeads()
-        defer { touched = [] }
-        return touched.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }.compactMap { name in
+        let names = touched.prefix(count)
+        defer { touched.subtract(names) }
+        return names.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }.compactMap { name in
             let (from, to) = (shown[name], winner(name))
             guard from != to else { return nil }
             shown[name] = to
@@ -316,12 +337,17 @@ package struct Ledger: Sendable {
         }
     }
 
+    /// Whether items were touched that ``changes(atMost:)`` has not looked at.
+    package var hasChanges: Bool { !touched.isEmpty }
+
     // MARK: keeping
 
     mutating func insert(_ version: RecordVersion) {
         versions[version.name, default: []].append(version)
         names[version.member, default: [:]][version.counter] = version.name
         touched.insert(version.name)
+        let (member, counter) = (version.member, version.counter)
+        if member == me || counter <= max(seen[member] ?? 0, heads[me]?.stable[member] ?? 0) { isUnsummed = true }
         if version.isTombstone || versions[version.name]!.count > 1 { crowded.insert(version.name) }
     }
 
@@ -334,6 +360,7 @@ package struct Ledger: Sendable {
             versions[name] = nil
             crowded.remove(name)
         }
+        isUnsummed = true
         touched.insert(name)
     }
 

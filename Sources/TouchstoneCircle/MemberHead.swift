@@ -127,6 +127,9 @@ package struct MemberHead: Hashable, Sendable {
 package struct RecordSum: Hashable, Sendable {
     let bytes: Data
 
+    /// Before it is made.
+    static let none = RecordSum(Data())
+
     init(_ bytes: Data) { self.bytes = bytes }
 
     /// - Parameters:

@@ -10,24 +10,22 @@ import TouchstoneEnclaveInterface
 /// Others' records in the keychain, by the ledger's rules (SY-20 to SY-22).
 extension Synchronizer {
     func merge(_ circle: inout Circle) throws {
-        var changes = circle.ledger.changes()
+        var changes = circle.ledger.changes(atMost: Limits.merged)
         // What is gone first: an item that was renamed has its row's identifier still under the old name.
         changes.sort { ($0.to?.isTombstone ?? true) && !($1.to?.isTombstone ?? true) }
-        var rest = changes.prefix(Limits.merged)
-        let later = changes.dropFirst(rest.count)
+        var rest = changes[...]
         while !rest.isEmpty {
             let batch = Array(rest.prefix(Limits.batch))
             rest = rest.dropFirst(batch.count)
             circle.aside += try apply(batch, circle)
         }
-        for change in later { circle.ledger.putBack(change) }
-        circle.unshown = later.count
-        if later.isEmpty {
-            for change in circle.aside { circle.ledger.putBack(change) }
-            circle.aside = []
-        } else {
+        circle.isMerging = circle.ledger.hasChanges
+        if circle.isMerging {
             // Whoever asks something meanwhile is answered in between.
             schedule()
+        } else {
+            for change in circle.aside { circle.ledger.putBack(change) }
+            circle.aside = []
         }
         let ledger = circle.ledger
         try keep { try CircleTables.save(ledger, $0.database) }
@@ -67,10 +65,10 @@ extension Synchronizer {
             }
         }
         guard !ready.isEmpty else { return later }
-        let (time, me) = (now().timeIntervalSinceReferenceDate, circle.me)
+        let time = now().timeIntervalSinceReferenceDate
         later += try keep { writer in
             try ready.compactMap { change, row in
-                try show(change, row, me: me, at: time, in: writer) ? nil : change
+                try show(change, row, circle, at: time, in: writer) ? nil : change
             }
         }
         return later
@@ -130,19 +128,17 @@ extension Synchronizer {
                 primaryKey: ItemCipher.primaryKey(named, in: binding.itemClass)) == name
         else { return .unusable }
         guard let key = keychain.metadataKeys.withLock({ $0.open[control.protection]?.current }) else { return .locked }
-        var tags: [AttributeKey: Data] = [:]
-        for (attribute, value) in named { tags[attribute] = keychain.tag(attribute, value, in: binding.itemClass) }
-        var row = ItemRow(
+        let row = ItemRow(
             itemClass: binding.itemClass, identifier: binding.identifier, version: binding.version,
             accessibility: control.protection,
             identityTag: ItemCipher.identityTag(named, in: binding.itemClass, key: keychain.lookupKey),
             metadata: try ItemCipher.sealMetadata(attributes, classKey: key, binding: binding),
-            wrappedKey: wrapped.wrappedKey, secret: record.secret.isEmpty ? nil : record.secret, tags: tags)
+            wrappedKey: wrapped.wrappedKey, secret: record.secret.isEmpty ? nil : record.secret,
+            tags: keychain.tags(of: named, in: binding.itemClass))
         // Two devices may have given one identifier to two items, by renaming an item at the same time.
         let other = try store.inspect { try CircleTables.row(identifier: row.identifier.bytes, $0) }
         if let other, other.identityTag != row.identityTag {
-            guard let moved = try move(row, control, attributes, key) else { return .unusable }
-            row = moved
+            return try move(row, control, attributes, key)
         }
         return .row(row)
     }
@@ -150,7 +146,7 @@ extension Synchronizer {
     /// The same item in a row of another identifier.
     private func move(
         _ row: ItemRow, _ control: AccessControl, _ attributes: [AttributeKey: AttributeValue], _ key: SymmetricKey
-    ) throws -> ItemRow? {
+    ) throws -> Preparation {
         let group = attributes.accessGroup
         let opened = try enclave.call(
             EnclaveInterface.UnwrapKeys.self,
@@ -158,7 +154,9 @@ extension Synchronizer {
                 items: [
                     .init(wrappedKey: row.wrappedKey, binding: .init(accessGroup: group, item: row.binding.bytes))
                 ], app: "", context: nil))
-        guard let itemKey = opened.items.first?.key else { return nil }
+        guard let itemKey = opened.items.first?.key else {
+            return opened.items.first?.state == .locked ? .locked : .unusable
+        }
         let binding = ItemCipher.Binding(
             itemClass: row.itemClass, identifier: .random(), version: ItemIdentifier.random().bytes)
         let wrapped = try enclave.call(
@@ -173,15 +171,17 @@ extension Synchronizer {
         moved.wrappedKey = wrapped.wrappedKey
         moved.metadata = try ItemCipher.sealMetadata(attributes, classKey: key, binding: binding)
         if let secret = row.secret {
-            guard let data = ItemCipher.openSecret(secret, key: secretKey, binding: row.binding) else { return nil }
+            guard let data = ItemCipher.openSecret(secret, key: secretKey, binding: row.binding) else {
+                return .unusable
+            }
             moved.secret = try ItemCipher.sealSecret(data, key: secretKey, binding: binding)
         }
-        return moved
+        return .row(moved)
     }
 
     /// - Returns: Whether it is shown; not where an app has changed the item, and that is not recorded yet.
     private func show(
-        _ change: Ledger.Change, _ row: ItemRow?, me: MemberID, at time: Double,
+        _ change: Ledger.Change, _ row: ItemRow?, _ circle: Circle, at time: Double,
         in writer: KeychainStore.KeychainWriter
     ) throws -> Bool {
         let database = writer.database
@@ -197,9 +197,11 @@ extension Synchronizer {
         {
             return false
         }
-        // SY-20: what the keychain had until now, kept once, on the device that had it. A version that was written anew has its time.
-        if let from = change.from, !from.isTombstone, change.to?.member != me, change.to?.clock != from.clock,
-            let bytes = try CircleTables.bytes(of: from.member, from.counter, database)
+        // SY-20: what the keychain had until now, kept once, on the device that had it.
+        if let shown, shown.identifier != nil,
+            let bytes = try CircleTables.bytes(of: shown.member, shown.counter, database),
+            let header = try? SealedRecord(bytes).header, !circle.isSame(header, change.to),
+            change.to?.member != circle.me
         {
             try CircleTables.keepReplaced(change.name, bytes, at: time, database)
         }
@@ -222,6 +224,13 @@ extension Synchronizer {
             try CircleTables.hide(change.name, database)
         }
         return true
+    }
+}
+
+extension Synchronizer.Circle {
+    /// Whether a version is a record that was written anew, which keeps its time: by its member, or for a removed one.
+    fileprivate func isSame(_ record: RecordHeader, _ version: RecordVersion?) -> Bool {
+        record.clock == version?.clock && (record.member == version?.member || chain.removed[record.member] != nil)
     }
 }
 

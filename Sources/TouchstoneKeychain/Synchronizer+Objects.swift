@@ -206,7 +206,7 @@ extension Synchronizer {
 extension Synchronizer.Circle {
     /// Whether records have come that the keychain will show by itself: with the next turns, or once their writer's head is here.
     fileprivate var isTakingIn: Bool {
-        unshown > 0
+        isMerging
             || chain.members.keys.contains { $0 != me && ledger.seen[$0] ?? 0 == 0 && ledger.newestCounter(of: $0) > 0 }
     }
 

@@ -90,6 +90,8 @@ final class Synchronizer: Sendable {
         var recorded: Int64 = 0
         /// Changes of others that come into the keychain with the next turns.
         var unshown = 0
+        /// Whether more changes of others come into the keychain with the next turns.
+        var isMerging = false
         /// Changes that earlier turns could not show: they are tried again after the last turn, so that each of them is tried once.
         var aside: [Ledger.Change] = []
     }
@@ -376,8 +378,8 @@ final class Synchronizer: Sendable {
         guard circle.isSettled, circle.ledger.membership.linkHashes.count == circle.chain.links.count,
             let key = circle.keys?.sum(of: circle.chain.epoch),
             let head = circle.ledger.nextHead(
-                epoch: circle.chain.epoch, sumKey: key, now: milliseconds, silence: Limits.silence),
-            isDue(head, after: circle.ledger.heads[circle.me], circle),
+                epoch: circle.chain.epoch, sumKey: key, now: milliseconds, silence: Limits.silence,
+                isDue: { [circle] in isDue($0, after: circle.ledger.heads[circle.me], circle) }),
             let signed = try enclave.call(EnclaveInterface.SignHead.self, .init(head: head.written)).signed
         else { return }
         let last = circle.ledger.heads[circle.me]?.sequence

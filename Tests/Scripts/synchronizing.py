@@ -166,6 +166,11 @@ class Member(Device):
         return {
             item["attributes"]["acct"]["string"]: base64.b64decode(item["data"]).decode() for item in reply["items"]}
 
+    def value(self, account):
+        """What one item has, as an app reads it; None: there is no such item."""
+        error, reply = call(self.connect(), "Keychain.CopyMatching", query=row(account) | {"r_Data": {"boolean": True}})
+        return None if error else base64.b64decode(reply["items"][0]["data"]).decode()
+
     def status_of_circle(self, status=0):
         return json.loads(self.run("sync", "status", "--json", status=status).stdout)
 

@@ -8,7 +8,8 @@ struct CircleModel {
     enum Event: CaseIterable {
         case write, delete, push, pull, lock, clock, join, remove, rollBack, lose, forget, lateWrite, adopted, kept,
             replaced,
-            repeated, refused, missing, skip, wrongCentury, recoveryKey, renewed
+            repeated, refused, missing, skip, wrongCentury, recoveryKey, renewed, nothingNew,
+            initial
     }
 
     /// What happened in all histories together.
@@ -53,6 +54,10 @@ struct CircleModel {
     /// How far a member had come when it was removed.
     private var writtenBefore: [MemberID: UInt64] = [:]
     private var nextDevice: UInt8 = 3
+    /// Heads that would not have been made, and say something new.
+    private var unsaid = 0
+    private static let oldName = RecordName(bytes: Data(repeating: 100, count: 32))
+    private static let oldTime: UInt64 = 1_700_000_000_000
     private(set) var happened: Set<Event> = []
     private let names: [RecordName]
 
@@ -121,7 +126,9 @@ struct CircleModel {
 
     private mutating func write(_ id: MemberID, isTombstone: Bool) {
         guard var device = devices[id], !device.isLocked else { return }
-        let name = names.randomElement(using: &generator)!
+        // As what was there before the device came into the circle, with the same time on several devices. Apps seldom change it later.
+        let isOld = !isTombstone && chance(15)
+        let name = isOld || chance(2) ? Self.oldName : names.randomElement(using: &generator)!
         let isThere = device.shown[name] != nil
         guard isThere || !isTombstone else { return }
         if chance(3) {
@@ -129,7 +136,17 @@ struct CircleModel {
             device.ledger.counter += UInt64.random(in: 1...1000, using: &generator)
             happened.insert(.skip)
         }
-        let version = device.ledger.write(name, isTombstone: isTombstone, now: time(device))
+        let isInitial = isOld && device.ledger.versions[name]?.contains { $0.member == id } != true
+        let version =
+            isInitial
+            ? device.ledger.write(
+                name, isTombstone: false, clock: ClockTime(milliseconds: min(Self.oldTime, time(device))))
+            : device.ledger.write(name, isTombstone: isTombstone, now: time(device))
+        if isInitial {
+            device.ledger.show(version)
+            device.shown[name] = nextContent
+            happened.insert(.initial)
+        }
         if !isTombstone {
             device.contents[version] = nextContent
             device.written.append((version, nextContent))
@@ -152,7 +169,7 @@ struct CircleModel {
         adopt(&device)
         let epoch = circles[device.links - 1].epoch
         if epoch > 0, !isHonest, chance(20) { renew(&device) }
-        let head = device.ledger.makeHead(epoch: epoch, sumKey: key(epoch), now: time(device))
+        let head = makeHead(epoch, &device)
         let alive = device.ledger.alive()
         // In their order, so that a seed always gives the same history.
         for version in device.ledger.versions.values.joined().sorted(by: { $0.counter < $1.counter })
@@ -176,6 +193,21 @@ struct CircleModel {
         if isHonest || !chance(15) { store.heads[id, default: []].append(head) }
         happened.insert(.push)
         devices[id] = device
+    }
+
+    /// One that says nothing new may be made all the same; the device has to find that out, mostly without its sums.
+    private mutating func makeHead(_ epoch: UInt32, _ device: inout Device) -> MemberHead {
+        let last = device.ledger.heads[device.ledger.me]
+        let next = device.ledger.nextHead(
+            epoch: epoch, sumKey: key(epoch), now: time(device), silence: 24 * 3_600_000, isDue: { _ in true })
+        let head = device.ledger.makeHead(epoch: epoch, sumKey: key(epoch), now: time(device))
+        if next == nil, var same = last {
+            (same.sequence, same.time) = (head.sequence, head.time)
+            if same != head { unsaid += 1 }
+            happened.insert(.nothingNew)
+        }
+        device.ledger.keep(head)
+        return head
     }
 
     /// Takes some of what the store has, or had, in any order; a store that is honest gives all.
@@ -343,6 +375,7 @@ struct CircleModel {
         var broken: [String] = []
         let all = members.map { devices[$0]! }
         let membership = circles[circles.count - 1].membership
+        if unsaid > 0 { broken.append("\(unsaid) heads were not made, and say something new") }
         for device in all where device.shown != all[0].shown {
             broken.append("\(short(device)) shows \(device.shown), \(short(all[0])) \(all[0].shown)")
         }
@@ -376,9 +409,12 @@ struct CircleModel {
             }
             if let fault = device.ledger.faults.first { broken.append("\(short(device)) sees \(fault)") }
         }
-        // Of each item one version is left in the store, and none that is dead.
+        // Of each item one version is left in the store, and none that is dead; several of the same time, each of another member.
         let alive = store.records.keys.filter { membership.members.contains($0.member) }
-        if Set(alive.map(\.name)).count != alive.count { broken.append("\(alive.count) records are left in the store") }
+        for (_, versions) in Dictionary(grouping: alive, by: \.name)
+        where Set(versions.map(\.clock)).count > 1 || Set(versions.map(\.member)).count < versions.count {
+            broken.append("\(versions) are left in the store")
+        }
         return broken
     }
 

@@ -64,3 +64,15 @@ struct SeededGenerator: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 }
+
+/// Gives one device all that another has, and its head.
+func send(_ from: inout Ledger, to other: inout Ledger, now: UInt64, without: UInt64? = nil) {
+    let head = from.makeHead(epoch: 0, sumKey: sumKey, now: now)
+    for versions in from.versions.values {
+        for version in versions where version.member == from.me && version.counter != without {
+            _ = other.take(version, now: now)
+        }
+    }
+    _ = other.take(head, sumKey: sumKey, now: now)
+    other.checkHeads()
+}

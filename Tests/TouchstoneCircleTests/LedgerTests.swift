@@ -32,18 +32,6 @@ struct LedgerTests {
             isTombstone: isTombstone)
     }
 
-    /// Gives one device all that another has, and its head.
-    private func send(_ from: inout Ledger, to other: inout Ledger, now: UInt64, without: UInt64? = nil) {
-        let head = from.makeHead(epoch: 0, sumKey: sumKey, now: now)
-        for versions in from.versions.values {
-            for version in versions where version.member == from.me && version.counter != without {
-                _ = other.take(version, now: now)
-            }
-        }
-        _ = other.take(head, sumKey: sumKey, now: now)
-        other.checkHeads()
-    }
-
     @Test func theNewestVersionCountsInEveryOrder() {
         // SY-20: by clock, then by writer.
         let versions = [
@@ -606,5 +594,17 @@ struct LedgerTests {
         _ = ledger.take(theirs, now: start + 5)
         _ = ledger.take(version(3, of: b, at: start - 5), now: start + 5)
         #expect(ledger.changes() == [.init(name: name(1), from: mine, to: theirs)])
+    }
+
+    @Test func changesComeInTurns() {
+        var ledger = Ledger(me: a, membership: .of(a, b))
+        let versions = (1...5).map { ledger.write(name($0), isTombstone: false, now: start) }
+        var told: [Ledger.Change] = []
+        for left in [3, 1, 0] {
+            told += ledger.changes(atMost: 2)
+            #expect(told.count == 5 - left)
+            #expect(ledger.hasChanges == (left > 0))
+        }
+        #expect(Set(told) == Set(versions.map { .init(name: $0.name, from: nil, to: $0) }))
     }
 }
