@@ -116,12 +116,7 @@ package final class BackupService: Sendable {
 
     /// The tags of an item, as they are to be.
     func tags(of attributes: [AttributeKey: AttributeValue], in itemClass: ItemClass) -> [AttributeKey: Data] {
-        var tags: [AttributeKey: Data] = [:]
-        for (key, value) in attributes {
-            guard let attribute = itemClass.attribute(key), attribute.hasTag else { continue }
-            tags[key] = ItemCipher.tag(attribute, value, in: itemClass, key: lookupKey)
-        }
-        return tags
+        ItemCipher.tags(of: attributes, in: itemClass, key: lookupKey)
     }
 
     // MARK: export

@@ -8,7 +8,8 @@ struct Changes {
     private let accessibility: Accessibility?
     private let accessControl: AccessControl?
     private let synchronizable: Bool?
-    private let data: Data?
+    /// nil: it stays.
+    let data: Data?
 
     /// - Throws: `.param`, `.noSuchAttr`; `.missingEntitlement` for a group that is not the app's (KC-42).
     init(_ dictionary: KeychainInterface.Dictionary, of query: KeychainQuery, groups: [AccessGroup]) throws(Status) {

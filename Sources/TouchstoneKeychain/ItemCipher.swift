@@ -113,6 +113,18 @@ enum ItemCipher {
         return key.code(message, isRepeated: attribute.isRepeated).prefix(tagBytes)
     }
 
+    /// Tags of all attributes that have one.
+    static func tags(
+        of attributes: [AttributeKey: AttributeValue], in itemClass: ItemClass, key: LookupKey
+    ) -> [AttributeKey: Data] {
+        var tags: [AttributeKey: Data] = [:]
+        for (name, value) in attributes {
+            guard let attribute = itemClass.attribute(name), attribute.hasTag else { continue }
+            tags[name] = tag(attribute, value, in: itemClass, key: key)
+        }
+        return tags
+    }
+
     /// The tag of the whole primary key (KC-30).
     static func identityTag(_ attributes: [AttributeKey: AttributeValue], in itemClass: ItemClass, key: LookupKey)
         -> Data

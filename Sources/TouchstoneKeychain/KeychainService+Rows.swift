@@ -133,9 +133,12 @@ extension KeychainService {
     }
 
     /// Makes a row of attributes and data, under fresh keys; without an `identifier`, of a new item.
+    ///
+    /// Not `hasTags`: it is written over one with the same tags.
     func seal(
         _ attributes: [AttributeKey: AttributeValue], control: AccessControl, data: Data?, itemClass: ItemClass,
-        identifier: ItemIdentifier?, rowID: Int64?, identityTag: Data? = nil, for app: AppIdentity, context: String?
+        identifier: ItemIdentifier?, rowID: Int64?, identityTag: Data? = nil, hasTags: Bool = true,
+        for app: AppIdentity, context: String?
     ) throws -> SealedRow {
         let moment = openedKeys.moment
         let group = attributes.accessGroup
@@ -150,20 +153,20 @@ extension KeychainService {
         }
         var metadata = attributes
         metadata[.accessControl] = .accessControl(control)
-        var tags: [AttributeKey: Data] = [:]
-        for (key, value) in attributes { tags[key] = tag(key, value, in: itemClass) }
         let row = ItemRow(
             rowID: rowID, itemClass: itemClass, identifier: binding.identifier, version: binding.version,
             accessibility: control.protection,
             identityTag: identityTag ?? ItemCipher.identityTag(attributes, in: itemClass, key: lookupKey),
             metadata: try ItemCipher.sealMetadata(metadata, classKey: metadataKey, binding: binding),
             wrappedKey: itemKey.wrappedKey,
-            secret: try data.map { try ItemCipher.sealSecret($0, key: itemKey.key, binding: binding) }, tags: tags,
-            isGuarded: control.isConstrained)
+            secret: try data.map { try ItemCipher.sealSecret($0, key: itemKey.key, binding: binding) },
+            tags: hasTags ? tags(of: attributes, in: itemClass) : [:], isGuarded: control.isConstrained)
         return SealedRow(row: row, key: itemKey.key, moment: moment)
     }
 
     /// Saves the row; its key stays open, because the app has just given what is under it (DEC-581).
+    ///
+    /// With `keepsTags` it takes the place of one with the same tags, and has none itself.
     ///
     /// - Returns: The row as it is in the database.
     func save(
@@ -171,7 +174,13 @@ extension KeychainService {
         in writer: KeychainStore.KeychainWriter, keepsTags: Bool = false
     ) throws -> ItemRow {
         var row = sealed.row
-        let rowID = try writer.save(row, keepsTags: keepsTags)
+        let rowID: Int64
+        if keepsTags, let place = row.rowID, try writer.overwrite(row) {
+            rowID = place
+        } else {
+            if keepsTags { row.tags = tags(of: attributes, in: row.itemClass) }
+            rowID = try writer.save(row)
+        }
         row.rowID = rowID
         let item = OpenItem(row: row, attributes: attributes, control: control)
         openedKeys.keep(sealed.key, of: item, since: sealed.moment)

@@ -273,6 +273,11 @@ package final class KeychainService: Sendable {
         return filter
     }
 
+    /// Tags of all attributes that have one.
+    func tags(of attributes: [AttributeKey: AttributeValue], in itemClass: ItemClass) -> [AttributeKey: Data] {
+        ItemCipher.tags(of: attributes, in: itemClass, key: lookupKey)
+    }
+
     func tag(_ key: AttributeKey, _ value: AttributeValue, in itemClass: ItemClass) -> Data? {
         guard let attribute = itemClass.attribute(key), attribute.hasTag else { return nil }
         return ItemCipher.tag(attribute, value, in: itemClass, key: lookupKey)

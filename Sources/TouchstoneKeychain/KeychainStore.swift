@@ -518,15 +518,10 @@ package final class KeychainStore: RowSource, Sendable {
 
         /// Inserts the row, or writes it over the one with its `rowID`.
         ///
-        /// With `keepsTags` the row that is there has the same tags, protection class and identity: its indexes stay as they are.
-        ///
         /// - Returns: Its number.
         @discardableResult
-        func save(_ row: ItemRow, keepsTags: Bool = false) throws -> Int64 {
-            if let rowID = row.rowID {
-                if keepsTags, !row.isGuarded, try overwrite(row, rowID) { return rowID }
-                try delete(rowID: rowID)
-            }
+        func save(_ row: ItemRow) throws -> Int64 {
+            if let rowID = row.rowID { try delete(rowID: rowID) }
             var values: [StoreStatement.Value?] = [
                 row.rowID.map { .integer($0) }, .text(row.itemClass.rawValue), .blob(row.identifier.bytes),
                 .blob(row.version), .text(row.accessibility.rawValue), .blob(row.identityTag), .blob(row.metadata),
@@ -537,14 +532,16 @@ package final class KeychainStore: RowSource, Sendable {
             return row.rowID ?? database.lastInsertedRowID
         }
 
-        /// Writes a row over its earlier self where it lies; not over one with an access control, which is recorded as it comes and goes.
+        /// Writes a row over its earlier self where it lies, whose tags, protection class and identity are the same: indexes stay as they are.
+        ///
+        /// Not over one with an access control, which is recorded as it comes and goes.
         ///
         /// - Returns: Whether it was there.
-        private func overwrite(_ row: ItemRow, _ rowID: Int64) throws -> Bool {
-            changed.add(rowID)
+        func overwrite(_ row: ItemRow) throws -> Bool {
+            changed.add(row.rowID)
             try turn.statement(.overwriting).execute([
-                .blob(row.version), .blob(row.metadata), .blob(row.wrappedKey), .blob(row.secret), .integer(rowID),
-                .blob(row.identifier.bytes),
+                .blob(row.version), .blob(row.metadata), .blob(row.wrappedKey), .blob(row.secret),
+                row.rowID.map { .integer($0) }, .blob(row.identifier.bytes),
             ])
             return database.changesCount == 1
         }

@@ -65,8 +65,11 @@ final class Search<Source: RowSource>: @unchecked Sendable {
     // MARK: one
 
     /// Whether one match is wanted, and one look at the rows tells whether it is the only one.
-    var canTakeOnly: Bool {
-        query.limit == 1 && query.itemClass != .identity && query.certificates.issuers == nil
+    var canTakeOnly: Bool { query.limit == 1 && canLookOnce }
+
+    /// Whether one look at the rows tells whether there is only one match.
+    var canLookOnce: Bool {
+        query.itemClass != .identity && query.certificates.issuers == nil
             && !query.certificates.readCertificates && query.hostOrParent == nil && !query.needsMetadata
     }
 
