@@ -49,7 +49,7 @@ struct LedgerHeadTests {
     }
 
     @Test func aWriteIsNewerThanWhatWasThereBefore() {
-        // Its time is of before, and the clock goes back now.
+        // Its time is an earlier one, and the clock goes back now.
         var ledger = Ledger(me: a, membership: .of(a, b))
         let before = ledger.write(name(1), isTombstone: false, clock: ClockTime(milliseconds: start))
         let after = ledger.write(name(1), isTombstone: false, now: start - 1000)
