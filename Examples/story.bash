@@ -59,7 +59,7 @@ scene() {
             fail "${program##*/} $*"
         fi
         result "$got"
-        tell 'That ended differently, as it should. The program asks once more.'
+        tell 'You did not approve, so the program ended. It asks once more.'
     done
     touches=() hands_input=''
     result "$got"
@@ -137,7 +137,7 @@ tell_secret() {
     hands_input='correct horse'
     scene 0 "SecItemAdd: $success" -- credentials save alice mail.example.org
 
-    tell 'Another app looks for it. It is a copy of the first one, but it lies elsewhere. It finds nothing.'
+    tell 'A copy of that app in another directory looks for the password. It finds nothing.'
     mkdir -p "$work/elsewhere"
     cp "$programs/credentials" "$work/elsewhere/credentials"
     scene 1 "SecItemCopyMatching: $not_found" -- "$work/elsewhere/credentials" read mail.example.org
@@ -148,17 +148,17 @@ tell_secret() {
 }
 
 tell_fingers() {
-    chapter '2  Other fingers, other owner'
-    tell 'A note is encrypted to a key in the enclave. Anybody can write it, and only a finger reads it.'
+    chapter '2  When the enrolled fingers change'
+    tell 'Anybody can encrypt a note to a key in the enclave. Only a finger opens it.'
     hands_input='bread and roses'
     scene 0 'write: 16 bytes became 97 in note' -- enclave-note write "$work/note"
     touches=("$finger_one")
     scene 0 'bread and roses' -- enclave-note read "$work/note"
-    tell 'Somebody who knows the passcode enrols another finger. The key was bound to the fingers before.'
+    tell 'Somebody who knows the passcode enrols another finger. The key was bound to the earlier fingers.'
     device 'another finger' enroll "$finger_three"
     touches=("$finger_one")
     scene_without_prompt 1 "read: $key_gone" -- enclave-note read "$work/note"
-    tell 'The note is lost for good, also when the new finger is removed again.'
+    tell 'The note is lost for good, even if the new finger is removed again.'
     device 'removed again' remove "$finger_three"
     scene 0 '' -- enclave-note forget
 }
@@ -248,7 +248,7 @@ tell_two_devices() {
         new_device "$TOUCHSTONE_DEVICE" touchid
         device 'a passcode' passcode set <<<"$passcode"
     done
-    tell 'A folder lies between them, which Syncthing may copy. It could also be PostgreSQL, or an object store.'
+    tell 'They share a folder, which Syncthing may copy. It could also be PostgreSQL, or an object store.'
     side "${bold}laptop$plain${bold:+        }" "${bold}desktop$plain"
     side 'touchstone sync create shared/' ''
     TOUCHSTONE_DEVICE=laptop "$touchstone" sync create "$shared" --name laptop <<<"$passcode" >"$work/device.log" 2>&1 ||
@@ -287,7 +287,7 @@ tell_sign_in() {
     step 'an account at a new server' 0 '' -- "$signin/touchstone-signin" account add --database "$database" alice
     background 'the server' serving "$signin/touchstone-signin" serve --database "$database" --port "$server" \
         --audience demo.example --origin "http://127.0.0.1:$server" --application touchstone-login
-    tell 'The password is sent once, to register this device. The finger makes the key ready.'
+    tell 'The password is sent once, to register this device. A finger approves the new key.'
     hands_input='correct horse battery staple' touches=("$finger_one")
     scene 0 "registered with demo.example; the account's devices:" \
         -- sh -c '"$0" register "$1" --name alice --audience demo.example --device-name laptop 2>/dev/null | head -n 1' \
@@ -295,7 +295,7 @@ tell_sign_in() {
     tell 'From now on a finger signs in, and no password is sent.'
     touches=("$finger_one")
     scene 0 'signed in to demo.example as alice' -- "$signin/touchstone-login" sign-in
-    tell 'A page of another site asks this machine for the same. It is refused, and no prompt appears.'
+    tell 'A page of another site asks for a sign-in, too. This machine refuses it, and no prompt appears.'
     background 'pages may ask' ready "$signin/touchstone-login" approve --port 0
     port=$(grep -o '127\.0\.0\.1:[0-9]*' "$work/background.$((${#in_background[@]} - 1))" | head -n 1)
     scene 0 "this device is not registered with that page's server" -- sh -c \
@@ -316,5 +316,5 @@ tell_story() {
     tell_two_devices
     [[ ! $has_sign_in ]] || tell_sign_in
     say
-    say 'Every program of this story is real, and so is the device. Only its fingers were simulated.'
+    say 'Every program and every prompt of this story is real. Only the fingers were simulated.'
 }

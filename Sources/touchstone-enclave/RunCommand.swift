@@ -29,10 +29,10 @@ struct RunCommand: ParsableCommand {
     @OptionGroup var stateOptions: StateOptions
     @Option(
         help: ArgumentHelp(
-            "Where it is kept how far the state has come: an older one that was put back is refused for as long as that directory lives.",
+            "The directory that records how far the state has come. While it exists, an older state that was put back is refused.",
             valueName: "directory"), transform: { URL(fileURLWithPath: $0) })
     var runtime: URL?
-    @Option(help: ArgumentHelp("A device of the system's: the user whose it is.", valueName: "uid"))
+    @Option(help: ArgumentHelp("A device of the system's: its owner.", valueName: "uid"))
     var owner: UInt32?
     @Option(
         help: ArgumentHelp(
@@ -41,7 +41,7 @@ struct RunCommand: ParsableCommand {
     @Option(
         name: .customLong("public"),
         help: ArgumentHelp(
-            "A device of the system's: where the key is told that passcodes are sealed with.", valueName: "directory"),
+            "A device of the system's: where the key that seals passcodes is published.", valueName: "directory"),
         transform: { URL(fileURLWithPath: $0) })
     var published: URL?
     @Option(

@@ -22,7 +22,7 @@ struct ServeCommand: ParsableCommand {
     var enclaveCallsFd: Int32?
     @Option(help: ArgumentHelp("The connection to the enclave for events.", valueName: "number"))
     var enclaveEventsFd: Int32?
-    @Option(help: ArgumentHelp("A device of the system's: the user whose it is.", valueName: "uid"))
+    @Option(help: ArgumentHelp("A device of the system's: its owner.", valueName: "uid"))
     var owner: UInt32?
     @Option(help: ArgumentHelp("A device of the system's: where the enclave listens.", valueName: "path"))
     var enclaveSocket: String?

@@ -34,8 +34,8 @@ struct AgePluginTouchstone: ParsableCommand {
         commandName: "age-plugin-touchstone",
         abstract: "Encrypts files to a key that stays in Touchstone's enclave and asks for your finger.",
         discussion: """
-            age and programs like it start this program themselves; it has to be in PATH. You make a key once, and keep the file: it holds \
-            no secret, and is of use on this device alone.
+            age and similar programs start this program themselves, so it has to be in PATH. Make a key once, and keep the \
+            file. It holds no secret, and works only on this device.
 
             EXAMPLE
               age-plugin-touchstone keygen -o key.txt

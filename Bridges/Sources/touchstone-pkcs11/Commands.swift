@@ -70,8 +70,8 @@ struct Add: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Keeps the certificate of a key beside it.",
         discussion: """
-            The file is PEM or DER. Of several certificates the one for the key is kept. It takes the place of the one \
-            that was there.
+            The file is PEM or DER. If it has several certificates, the one for the key is kept. It replaces the \
+            earlier one.
 
             EXAMPLE
               touchstone-pkcs11 add work work.pem

@@ -82,7 +82,9 @@ struct Grants: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Stop a program from reading without asking you.",
             discussion: """
-                It only takes away, so nobody is asked. Example: touchstone bridge grants revoke /usr/local/bin/deploy
+                You are not asked, because this only takes a right away.
+
+                Example: touchstone bridge grants revoke /usr/local/bin/deploy
                 """)
 
         @Argument(help: "The path of the program, as the list shows it.")

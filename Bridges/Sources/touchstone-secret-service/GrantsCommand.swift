@@ -106,8 +106,9 @@ struct GrantsCommand: ParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Stop a program from reading without asking you.",
             discussion: """
-                It only takes away, so nobody is asked. The service has to run. Example: touchstone bridge grants revoke
-                /usr/lib/chromium/chromium
+                You are not asked, because this only takes a right away. The service has to run.
+
+                Example: touchstone bridge grants revoke /usr/lib/chromium/chromium
 
                 Exit status: 0 they are revoked; 1 the program reads no such password.
                 """)

@@ -169,7 +169,8 @@ struct ExportCommand: ParsableCommand {
         commandName: "export", abstract: "Give all passwords to another program that is org.freedesktop.secrets.",
         discussion: """
             You are asked once for all of them, and the other program may ask you to unlock what it keeps. Everything goes
-            into its default collection. If it has a later one of the same item, that one stays. Here a copy stays.
+            into its default collection. If that has a newer version of an item, the newer one stays. A copy of everything
+            stays here.
 
             Exit status: 0 it has all of them; 1 it did not take all of them, or there is no such program.
             """)

@@ -102,9 +102,10 @@ enum NameOwner {
 /// Says whose place would be taken (BR-5).
 struct OwnerCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "owner", abstract: "Say which program is org.freedesktop.secrets now, and start none.",
+        commandName: "owner", abstract: "Show which program is org.freedesktop.secrets now, without starting one.",
         discussion: """
-            Exit status: 0 nobody is, or gnome-keyring, which gives way; 1 another program is, whose path is printed.
+            Exit status: 0 no program is, or gnome-keyring is, which gives the name up; 1 another program is. The path of the
+            program is printed.
             """)
 
     @OptionGroup var place: Place

@@ -174,7 +174,7 @@ struct Set: ParsableCommand {
     @Option(
         help: ArgumentHelp("Seconds for which a login may be repeated without asking, 0 to 300.", valueName: "seconds"))
     var loginReuse: Int?
-    @Option(help: ArgumentHelp("The same of signatures.", valueName: "seconds"))
+    @Option(help: ArgumentHelp("Seconds for which signatures need no new approval, 0 to 300.", valueName: "seconds"))
     var signatureReuse: Int?
     @OptionGroup var socket: AgentSocket
 

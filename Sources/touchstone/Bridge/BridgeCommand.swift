@@ -11,8 +11,8 @@ struct BridgeCommand: ParsableCommand {
         commandName: "bridge",
         abstract: "Have ssh, git, docker and desktop programs use Touchstone, and undo that.",
         discussion: """
-            Nothing takes the place of another agent or helper before you enable it here. What is changed is said \
-            before, and 'disable' puts back what was there.
+            Nothing takes the place of another agent or helper before you enable it here. The command says first \
+            what it will change, and 'disable' puts back what was there.
 
             The bridges are \(Bridge.list).
             """,

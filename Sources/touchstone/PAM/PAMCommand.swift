@@ -7,11 +7,11 @@ import TouchstoneCore
 struct PAMCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pam",
-        abstract: "Let a finger do for a password in sudo, login and screen locks.",
+        abstract: "Use a finger in place of a password for sudo, login and screen locks.",
         discussion: """
             This needs the package libpam-touchstone and a device of the system. First root enrols you. Then root \
-            switches the module on for the programs that use PAM. Your password works as before: if you are not \
-            asked, or say no, or the device does not answer, the next module asks for it.
+            switches the module on for the programs that use PAM. Your password works as before. The next module \
+            asks for it if you are not asked, if you say no, or if the device does not answer.
 
             EXAMPLE
               sudo touchstone pam enroll ada
@@ -25,7 +25,7 @@ struct PAMCommand: ParsableCommand {
 struct PAMEnrollCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "enroll",
-        abstract: "Make a key that says that a user is there. For root.",
+        abstract: "Enrol a user for PAM, with a new key in the enclave. For root.",
         discussion: """
             The key stays in the enclave of the user's device, which has to be unlocked. Its public half goes to \
             \(PAMEnrolment.directory)/UID. Only a signature of this key lets somebody in, so a device made anew has \

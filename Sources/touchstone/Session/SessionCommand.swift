@@ -7,8 +7,8 @@ struct SessionCommand: ParsableCommand {
         commandName: "session",
         abstract: "Have a device of your own and the window of prompts start with your session, and undo that.",
         discussion: """
-            'touchstone setup' asks for the same. What is changed is said before, and 'disable' puts back what was \
-            there. 'touchstone doctor' says what is missing.
+            'touchstone setup' asks for the same. The command says first what it will change, and 'disable' puts back \
+            what was there. 'touchstone doctor' says what is missing.
 
             device: your systemd boots the device when it is first used. It ends with your session. window: \
             touchstone-agent starts with your desktop, and shows prompts in a window.

@@ -150,7 +150,7 @@ extension Failure {
         case .staleNonce: "the passcode came too late, because the device had moved on; try again"
         case .unreadablePasscode: "the enclave could not open what was sealed for it; try again"
         case .wrongRecoveryKey:
-            "these words are no recovery key of this circle: they may be of another one, see --circle"
+            "these words are not a recovery key of this circle: they may be of another one, see --circle"
         case .noVersion: "there is no such version, or it can no longer be read; 'touchstone sync history' lists them"
         case .removedRecoveryKey: "this recovery key was removed from the circle, and opens nothing any more"
         }

@@ -131,7 +131,7 @@ struct SyncJoinCommand: ParsableCommand {
 struct SyncApproveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "approve",
-        abstract: "Let a device join that shows you six digits.",
+        abstract: "Approve a device that wants to join, by the six digits that it shows.",
         discussion: """
             The command waits until a device asks, and says its name. Type the digits that the device shows, then this \
             device's passcode. If the digits are not right, the device is turned away. Without a terminal the digits and \
@@ -140,7 +140,7 @@ struct SyncApproveCommand: ParsableCommand {
             Example:
               touchstone sync approve
 
-            Exit status: 0 the device is in the circle; 1 this device is in none; 5 the digits were not the same, or \
+            Exit status: 0 the device is in the circle; 1 this device is in no circle; 5 the digits were not the same, or \
             another device was faster; 6 the passcode is wrong; 69 the store does not answer.
             """)
 

@@ -92,7 +92,7 @@ struct SyncRecoverCommand: ParsableCommand {
             Example:
               touchstone sync recover /mnt/share/keychain --name 'new laptop'
 
-            Exit status: 0 this device is in the circle; 5 the words are wrong, or of no recovery key of this circle; 6 \
+            Exit status: 0 this device is in the circle; 5 the words are wrong, or not those of this circle; 6 \
             the passcode is wrong; 69 the store does not answer; 78 the store's address or credentials are wrong.
             """)
 

@@ -4,7 +4,7 @@ import ArgumentParser
 struct SyncCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sync",
-        abstract: "Have the keychain on all your devices, through a store that can read nothing.",
+        abstract: "Synchronize items between your devices, through a store that cannot read them.",
         discussion: """
             The devices that trust each other are a circle. The first one creates it, the others join. Items that an app \
             marked as synchronizable then appear on each of them. The store is a directory that all devices see, a \
