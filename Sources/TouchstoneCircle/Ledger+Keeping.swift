@@ -72,11 +72,8 @@ extension Ledger {
     /// The next head, if it is due and would say anything new; it is not kept yet.
     ///
     /// The sums of a large keychain take long, so all else is compared first. They follow from the rest of a head, from the versions,
-    /// and once in half a year from the time, which can wait for the next head.
-    ///
-    /// - Parameters:
-    ///   - silence: After so many milliseconds a head says anew what the last one said.
-    ///   - isDue: Whether to make a head that says this, without its sums.
+    /// and once in half a year from the time, which can wait for the next head. `isDue` says whether to make a head that says this,
+    /// without its sums. After `silence` milliseconds a head says anew what the last one said.
     package mutating func nextHead(
         epoch: UInt32, sumKey: SymmetricKey, now: UInt64, silence: UInt64, isDue: (MemberHead) -> Bool
     ) -> MemberHead? {

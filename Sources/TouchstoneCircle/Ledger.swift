@@ -322,9 +322,8 @@ package struct Ledger: Sendable {
 
     /// What is to be changed in the keychain since this was last asked: once after many records, because heads are looked at here.
     ///
-    /// What is replaced, and has a content, is kept for the owner for 30 days (SY-20).
-    ///
-    /// - Parameter count: Of how many items at most; ``hasChanges`` says whether there are more.
+    /// What is replaced, and has a content, is kept for the owner for 30 days (SY-20). It is of `count` items at most, and ``hasChanges`` says
+    /// whether there are more.
     package mutating func changes(atMost count: Int = .max) -> [Change] {
         checkHeads()
         let names = touched.prefix(count)
