@@ -186,6 +186,10 @@ def the_passcodes_kind_and_lock():
         device.run("device", "lock")
         device.run("device", "unlock", "--finger", "thumb")
         device.run("device", "lock", "--require-passcode")
+        # The last word of most commands is a device. Here it would be a finger, which shuts the items of the others for good.
+        said = device.run("device", "enroll", "thumb", device.name, status=64).stderr
+        check(f"--device {device.name}" in said, said)
+        equal(device.run("device", "fingers").stdout, "thumb\n", "what is enrolled")
         device.run("device", "unlock", "--finger", "thumb", status=4)
         unlock(device, "correct horse", 0)
 

@@ -150,7 +150,9 @@ struct BridgePlan {
                     + "that line, or put it behind a 'Host' of its own, and run this again")
         }
         try changes.change(
-            SSHSettings.path, for: .bridge(.ssh), "ssh, scp and git ask Touchstone's agent; key files still work"
+            SSHSettings.path, for: .bridge(.ssh),
+            "ssh, scp and git ask Touchstone's agent. Key files still work. ssh no longer asks another agent, such as gnome-keyring's or "
+                + "ssh-agent"
         ) {
             SSHSettings.naming(socket, in: $0)
         }

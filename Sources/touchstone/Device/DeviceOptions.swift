@@ -26,6 +26,11 @@ struct DeviceArgument: ParsableArguments {
     var paths: DevicePaths { get throws { try DeviceName.paths(named) } }
 }
 
+extension DevicePaths {
+    /// What a command needs so that it means this device: `` --device NAME``, or nothing if it does without.
+    var option: String { DevicePaths.selected().name == name ? "" : " --device \(name)" }
+}
+
 enum DeviceName {
     static let help: String =
         "The device (default: $TOUCHSTONE_DEVICE, else \"system\" where you have it, else \"default\")."

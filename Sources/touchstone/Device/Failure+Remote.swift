@@ -109,7 +109,9 @@ extension Failure {
     private static func of(_ status: Status, _ paths: DevicePaths) -> Failure {
         switch status {
         case .interactionNotAllowed:
-            Failure(.refused, "\(paths.name) was locked meanwhile; unlock it with 'touchstone device unlock'")
+            Failure(
+                .refused, "\(paths.name) was locked meanwhile; unlock it with 'touchstone device unlock\(paths.option)'"
+            )
         case .diskFull: Failure(.internalError, "the disk of \(paths.name) is full; free some space and try again")
         case .readOnly: Failure(.internalError, "the disk of \(paths.name) can only be read")
         case .io: Failure(.internalError, "the disk of \(paths.name) failed")
@@ -123,32 +125,37 @@ extension Failure {
     private static func of(_ reason: DeviceInterface.RefusalReason, _ paths: DevicePaths) -> Failure {
         let message =
             switch reason {
-            case .passcodeNotSet: "\(paths.name) has no passcode; set one with 'touchstone device passcode set'"
-            case .passcodeAlreadySet: "\(paths.name) already has a passcode; use 'touchstone device passcode change'"
+            case .passcodeNotSet:
+                "\(paths.name) has no passcode; set one with 'touchstone device passcode set\(paths.option)'"
+            case .passcodeAlreadySet:
+                "\(paths.name) already has a passcode; use 'touchstone device passcode change\(paths.option)'"
             case .passcodeDisabled:
                 "after ten wrong passcodes \(paths.name) has to be erased, but its disk could not be written; "
                     + "the next boot erases it, or 'touchstone device erase \(paths.name)'"
-            case .passcodeTooShort: "the new passcode is too short"
+            case .passcodeTooShort:
+                "the new passcode is too short, because it needs at least four characters; nothing changed"
             case .passcodeNotOfKind: "the new passcode does not have the kind that --kind names"
             case .passcodeTooLong:
                 "the passcode is longer than \(SealedPasscode.maximumPasscodeLength) bytes"
             case .busy: "\(paths.name) is busy with another passcode; try again"
             case .noFaceID: "\(paths.name) has no Face ID (create one with --biometry faceid)"
             case .noSensor:
-                "\(paths.name) has no sensor that works now; plug a simulated one in with 'touchstone device sensor connect', "
-                    + "or see 'touchstone device sensor add --help' for a reader"
-            case .hasSensor: "\(paths.name) already has a sensor; 'touchstone device status' shows it"
-            case .tooManyFingers: "no more fingers can be enrolled; remove one with 'touchstone device remove'"
+                "\(paths.name) has no sensor that works now. 'touchstone device sensor connect\(paths.option)' plugs its simulated one in, if "
+                    + "it was made with one; 'touchstone device sensor add --help' says how to add a reader"
+            case .hasSensor: "\(paths.name) already has a sensor; 'touchstone device status\(paths.option)' shows it"
+            case .tooManyFingers:
+                "no more fingers can be enrolled; remove one with 'touchstone device remove FINGER\(paths.option)'"
             case .fingerAlreadyEnrolled: "that finger is already enrolled"
-            case .noSuchFinger: "that finger is not enrolled; 'touchstone device fingers' lists the enrolled ones"
+            case .noSuchFinger:
+                "that finger is not enrolled; 'touchstone device fingers\(paths.option)' lists the enrolled ones"
             case .invalidName: "\(paths.name) does not accept that name; use 1 to 64 bytes of text"
             case .staleNonce: "the passcode came too late, because the device had moved on; try again"
             case .unreadablePasscode:
                 "the enclave could not open what was sealed for it: \(paths.passcodeKey.path) is not its key"
             case .staleKey:
                 "\(paths.passcodeKey.path) is from an earlier boot of \(paths.name), because the new key could not be written to its disk; "
-                    + "free some space and run 'touchstone device reboot'"
-            case .locked: "\(paths.name) is locked; unlock it with 'touchstone device unlock'"
+                    + "free some space and run 'touchstone device reboot\(paths.option)'"
+            case .locked: "\(paths.name) is locked; unlock it with 'touchstone device unlock\(paths.option)'"
             case .tpmUnavailable:
                 "the TPM of \(paths.name) does not say whether the passcode is right; the reason is in "
                     + "\(paths.state.path)/supervisor.log, or where the device was booted"

@@ -1,6 +1,7 @@
 import ArgumentParser
 import TouchstoneCore
 import TouchstoneInterfaces
+import TouchstoneSystem
 
 /// `touchstone device enroll`.
 struct EnrollCommand: ParsableCommand {
@@ -18,6 +19,11 @@ struct EnrollCommand: ParsableCommand {
     }
 
     func run() throws {
+        // The last word of nearly all other commands is a device.
+        if let device = fingers.first(where: { DevicePaths.isValid(name: $0) && DevicePaths(name: $0).exists }) {
+            throw Failure(
+                .usage, "'\(device)' is a device, and here it would be a finger: write --device \(device)")
+        }
         let device = try DeviceClient(option.paths)
         for finger in fingers {
             _ = try device.call(DeviceInterface.Enroll.self, .init(finger: finger))

@@ -77,7 +77,8 @@ struct DeviceCheck {
             add(
                 .good, .device,
                 "\(paths.name) answers, and is \(status.isLocked ? "locked" : "unlocked")"
-                    + (status.isSimulated ? "; it is simulated, for development" : ""))
+                    + (status.isSimulated && status.sensor?.kind == .simulated
+                        ? "; its fingers are simulated, for development" : ""))
             checkFiles()
             if let supervisor = SupervisorLock.holder(paths) { checkDaemons(of: supervisor) }
             check(status)

@@ -287,9 +287,10 @@ extension Failure {
                 .unavailable,
                 "nothing can show you the prompt; start touchstone-agent, or 'touchstone agent' in another terminal")
         case .deviceLocked, .beforeFirstUnlock, .lockedMeanwhile:
-            Failure(.refused, "\(paths.name) is locked; unlock it with 'touchstone device unlock'")
+            Failure(.refused, "\(paths.name) is locked; unlock it with 'touchstone device unlock\(paths.option)'")
         case .passcodeNotSet:
-            Failure(.refused, "\(paths.name) has no passcode; set one with 'touchstone device passcode set'")
+            Failure(
+                .refused, "\(paths.name) has no passcode; set one with 'touchstone device passcode set\(paths.option)'")
         case .waitedTooLong, .tooManyWait, .cancelledByAnother:
             Failure(.refused, "other prompts were in the way; try again")
         case .quotaReached:

@@ -39,10 +39,11 @@ struct BackupSession {
         guard status.isPasscodeSet else {
             throw Failure(
                 .refused,
-                "\(paths.name) has no passcode, which a backup needs: set one with 'touchstone device passcode set'")
+                "\(paths.name) has no passcode, which a backup needs: set one with 'touchstone device passcode set\(paths.option)'"
+            )
         }
         guard !status.isLocked else {
-            throw Failure(.refused, "\(paths.name) is locked; unlock it with 'touchstone device unlock'")
+            throw Failure(.refused, "\(paths.name) is locked; unlock it with 'touchstone device unlock\(paths.option)'")
         }
         return device
     }

@@ -293,9 +293,11 @@ struct SetupCommand: ParsableCommand {
                 try change.submit(current: nil, new: passcode, kind: nil)
                 tell("It is set.")
                 return passcode
-            } catch let failure as Failure
-                where [.cancelled, .refused, .wrongPasscode].contains(failure.status) && tries < Self.maximumTries
-            {
+            } catch {
+                let failure = Failure.of(error, paths)
+                guard [.cancelled, .refused, .wrongPasscode].contains(failure.status), tries < Self.maximumTries else {
+                    throw failure
+                }
                 tell(failure, " Try again:")
             }
         }

@@ -19,10 +19,11 @@ struct CircleClient {
         guard status.isPasscodeSet else {
             throw Failure(
                 .refused,
-                "\(paths.name) has no passcode, which a circle needs: set one with 'touchstone device passcode set'")
+                "\(paths.name) has no passcode, which a circle needs: set one with 'touchstone device passcode set\(paths.option)'"
+            )
         }
         guard !status.isLocked else {
-            throw Failure(.refused, "\(paths.name) is locked; unlock it with 'touchstone device unlock'")
+            throw Failure(.refused, "\(paths.name) is locked; unlock it with 'touchstone device unlock\(paths.option)'")
         }
         try device.checkPasscodeKey()
     }
@@ -144,8 +145,9 @@ extension Failure {
         case .full: "the circle has as many members as it can; remove one first"
         case .tooOften: "too many devices asked to join since the passcode was last used; unlock with it, and try again"
         case .forked: "the store has another circle than this device"
-        case .passcodeNotSet: "\(paths.name) has no passcode; set one with 'touchstone device passcode set'"
-        case .locked: "\(paths.name) is locked; unlock it with 'touchstone device unlock'"
+        case .passcodeNotSet:
+            "\(paths.name) has no passcode; set one with 'touchstone device passcode set\(paths.option)'"
+        case .locked: "\(paths.name) is locked; unlock it with 'touchstone device unlock\(paths.option)'"
         case .busy: "\(paths.name) is busy with another passcode; try again"
         case .staleNonce: "the passcode came too late, because the device had moved on; try again"
         case .unreadablePasscode: "the enclave could not open what was sealed for it; try again"
