@@ -174,6 +174,11 @@ def keys_are_made_listed_and_removed(bench):
     equal(bench.run("ssh-add", "-L", status=1).stdout.strip(), "The agent has no identities.", "after removal")
     check(not file.exists(), "the public half is removed")
     bench.ssh("remove", "laptop", status=1)
+    # Of another device's key, which is still in use.
+    file.write_text("another\n")
+    check("another key" in bench.ssh("create", "laptop", status=1).stderr, "a file that is there")
+    equal(file.read_text(), "another\n", "the file")
+    file.unlink()
 
 
 def the_agent_is_locked_with_a_word(bench):

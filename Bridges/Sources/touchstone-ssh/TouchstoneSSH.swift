@@ -102,10 +102,14 @@ struct Create: ParsableCommand {
     func validate() throws { try PublicFile.check(name) }
 
     func run() throws {
+        let file = PublicFile.url(name)
+        // Of another device's, or of one that was erased.
+        if FileManager.default.fileExists(atPath: file.path), try !socket.ask(.list).contains(where: { $0.name == name }) {
+            throw Problem("\(file.path) is of another key: move that file away, or choose another name")
+        }
         let keys = try socket.ask(.create(name: name, protection: asks.protection, host: host?.lowercased()))
         guard let key = keys.first else { throw Problem("the agent made no key") }
         let line = P256Key.line(blob: Array(key.blob), comment: name)
-        let file = PublicFile.url(name)
         try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
         try Data("\(line)\n".utf8).write(to: file, options: .atomic)
         print(line)
