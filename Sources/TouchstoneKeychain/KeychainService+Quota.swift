@@ -12,6 +12,8 @@ extension KeychainService {
     func checkQuota(
         _ row: ItemRow, group: AccessGroup, replacing old: OpenItem? = nil, in writer: KeychainStore.KeychainWriter
     ) throws {
+        // Whatever the limit is, what takes no more room than before is within it.
+        if let old, old.attributes.accessGroup == group, row.storedBytes <= old.row.storedBytes { return }
         let tags = GroupTags(group, key: lookupKey)
         let (now, limit) = try writer.use(of: tags)
         var (items, bytes) = (now.items + 1, now.bytes + row.storedBytes)

@@ -26,8 +26,9 @@ extension DevicePaths {
                 + "does not start"
         }
         if exists, isListening { return "\(name) is off: it boots when it is first used, or with '\(bootCommand)'" }
-        return exists
-            ? "\(name) is off: start it with '\(bootCommand)'"
+        if exists { return "\(name) is off: start it with '\(bootCommand)'" }
+        return name == Self.defaultName
+            ? "\(absence): make it with 'touchstone setup', a command of the package touchstone"
             : "\(absence): make it with 'touchstone device create \(name) && touchstone device boot --detach \(name)'"
     }
 

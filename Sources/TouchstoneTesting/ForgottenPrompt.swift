@@ -15,7 +15,7 @@ extension AgentInterface.Prompt {
         let what = isUseless ? "Nothing came of what was presented for" : "Nothing was presented for"
         return """
             \(what) a prompt: \(app.name) \(question)\(reason). It was cancelled after \(limit / .seconds(1)) s.
-            Add before the call that asks: device.present(\(answer))
+            Add before the call that asks: device.present(\(answer))\(isUseless ? hint : "")
             Where somebody answers later, make the device with unanswered: .waits
             """
     }
@@ -30,6 +30,11 @@ extension AgentInterface.Prompt {
         case .applicationPassword: "asks for a password of its own"
         case .unlock: "asks for the device to be unlocked"
         }
+    }
+
+    private var hint: String {
+        phase == .biometry
+            ? "\nThe fallback button is there only after a miss: device.present(.nonMatch, .fallback, …)" : ""
     }
 
     private var answer: String {

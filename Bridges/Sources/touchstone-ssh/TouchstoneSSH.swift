@@ -104,7 +104,9 @@ struct Create: ParsableCommand {
     func run() throws {
         let file = PublicFile.url(name)
         // Of another device's, or of one that was erased.
-        if FileManager.default.fileExists(atPath: file.path), try !socket.ask(.list).contains(where: { $0.name == name }) {
+        if FileManager.default.fileExists(atPath: file.path),
+            try !socket.ask(.list).contains(where: { $0.name == name })
+        {
             throw Problem("\(file.path) is of another key: move that file away, or choose another name")
         }
         let keys = try socket.ask(.create(name: name, protection: asks.protection, host: host?.lowercased()))

@@ -23,7 +23,7 @@ enum UnreachableDevice {
     ) -> String {
         if endpoint.target is AmbiguousEndpoint {
             return "there are several simulated devices in this process, and this call does not name one: "
-                + "call inside 'device.run { … }'"
+                + "call inside 'device.run { … }'; another thread does not see that, so give the call an LAContext that was made inside"
         }
         let paths = DevicePaths.selected(environment)
         guard DevicePaths.isValid(name: paths.name) else {
