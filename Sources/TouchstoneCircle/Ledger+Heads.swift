@@ -55,11 +55,14 @@ extension Ledger {
 
     /// The wall clock, unless it is far ahead of all that was heard and written: then the newest of that.
     ///
+    /// Records alone say nothing of the time, because they may be of items that were there years before the circle.
+    ///
     /// A device that boots with a wrong year may not take all others for gone, or write what nobody takes. A device that a recovery key
     /// added was in contact when its owner said so, however long the others have been silent.
     func plausible(_ now: UInt64) -> UInt64 {
-        let known = heads.values.reduce(max(clock.last.milliseconds, lastContact ?? 0)) { max($0, $1.time) }
-        return known > 0 && known + Limits.longestLeap < now ? known : now
+        let heard = heads.values.reduce(lastContact ?? 0) { max($0, $1.time) }
+        let known = max(heard, clock.last.milliseconds)
+        return heard > 0 && known + Limits.longestLeap < now ? known : now
     }
 
     /// Never before the last one's, but where that was wrong: others wait for a time that is more than a day ahead.

@@ -56,6 +56,16 @@ struct LedgerHeadTests {
         #expect(ledger.winner(name(1)) == after && before.clock < after.clock)
     }
 
+    /// The first records of a circle are of items that were there years before it.
+    @Test func recordsSayNothingOfTheTime() {
+        var ledger = Ledger(me: b, membership: .of(a, b))
+        let old = RecordVersion(
+            name: name(1), member: a, counter: 1, clock: ClockTime(milliseconds: start - 1000 * day), isTombstone: false
+        )
+        #expect(ledger.take(old, now: start) == .taken)
+        #expect(ledger.write(name(2), isTombstone: false, now: start).clock.milliseconds == start)
+    }
+
     /// DEC-578: an old record that a store gives after a head that only its second sum fits.
     @Test func whatAHeadLeavesOutWaits() throws {
         var writer = Ledger(me: a, membership: .of(a))
