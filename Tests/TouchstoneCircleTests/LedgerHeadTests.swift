@@ -4,7 +4,7 @@ import Testing
 
 @testable import TouchstoneCircle
 
-@Suite("Heads, and versions of the same time (SY-20, SY-22)")
+@Suite("Heads, versions of the same time, and changes in turns (SY-20, SY-22)")
 struct LedgerHeadTests {
     private let a = member(1)
     private let b = member(2)
@@ -126,5 +126,17 @@ struct LedgerHeadTests {
         _ = ledger.take(back, now: start + 4 + day)
         let with = next(&ledger, at: start + 4 + day)
         #expect(without?.counter == with?.counter && without?.sum != with?.sum && with != nil)
+    }
+
+    @Test func changesComeInTurns() {
+        var ledger = Ledger(me: a, membership: .of(a, b))
+        let versions = (1...5).map { ledger.write(name($0), isTombstone: false, now: start) }
+        var told: [Ledger.Change] = []
+        for left in [3, 1, 0] {
+            told += ledger.changes(atMost: 2)
+            #expect(told.count == 5 - left)
+            #expect(ledger.hasChanges == (left > 0))
+        }
+        #expect(Set(told) == Set(versions.map { .init(name: $0.name, from: nil, to: $0) }))
     }
 }

@@ -595,16 +595,4 @@ struct LedgerTests {
         _ = ledger.take(version(3, of: b, at: start - 5), now: start + 5)
         #expect(ledger.changes() == [.init(name: name(1), from: mine, to: theirs)])
     }
-
-    @Test func changesComeInTurns() {
-        var ledger = Ledger(me: a, membership: .of(a, b))
-        let versions = (1...5).map { ledger.write(name($0), isTombstone: false, now: start) }
-        var told: [Ledger.Change] = []
-        for left in [3, 1, 0] {
-            told += ledger.changes(atMost: 2)
-            #expect(told.count == 5 - left)
-            #expect(ledger.hasChanges == (left > 0))
-        }
-        #expect(Set(told) == Set(versions.map { .init(name: $0.name, from: nil, to: $0) }))
-    }
 }
