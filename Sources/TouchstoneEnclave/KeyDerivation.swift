@@ -84,8 +84,12 @@ package struct PasscodeCost: Codable, Hashable, Sendable {
         let probe = PasscodeCost(operations: 1, memoryBytes: 64 << 20)
         // The fastest of three: whatever disturbs it makes a probe slower, and a passcode cheaper for good.
         let took = (0..<3).map { _ in probe.seconds(processorTime) }.min() ?? 0
-        let operations = max(1, min(64, (0.15 / max(took, .leastNormalMagnitude)).rounded()))
-        return PasscodeCost(operations: UInt64(operations), memoryBytes: probe.memoryBytes)
+        return PasscodeCost(operations: operations(probeTook: took), memoryBytes: probe.memoryBytes)
+    }
+
+    /// The passes that come nearest to 150 ms, 1 to 64, on a machine where one pass took `probeTook` seconds.
+    static func operations(probeTook: Double) -> UInt64 {
+        UInt64(max(1, min(64, (0.15 / max(probeTook, .leastNormalMagnitude)).rounded())))
     }
 
     /// What one derivation takes.

@@ -73,6 +73,8 @@ struct Results {
     /// In the order of the rounds.
     private(set) var timings: [Timing] = []
     private(set) var residentKibibytes: Int?
+    /// Processor time of the daemons for an unlock with the passcode, one for each round, placement and number of items.
+    private(set) var guessMilliseconds: [Double] = []
     /// Of each resident program of the bridges, one for each round and placement.
     private(set) var bridgeKibibytes: [String: [Double]] = [:]
     /// Of the window's program, one for each round and placement.
@@ -89,6 +91,8 @@ struct Results {
             timings.append(timing)
         } else if line.hasPrefix("memory\t") {
             residentKibibytes = Int(line.dropFirst("memory\t".count))
+        } else if line.hasPrefix("guess\t") {
+            guessMilliseconds += Double(line.dropFirst("guess\t".count)).map { [$0] } ?? []
         } else if line.hasPrefix("bridge memory\t") {
             let fields = line.split(separator: "\t")
             guard fields.count >= 3, let size = Double(fields[2]) else { return }

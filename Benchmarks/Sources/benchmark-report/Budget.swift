@@ -34,7 +34,7 @@ struct Budget {
         placements.flatMap(ratios)
         + placements.map { matchToReply("match to reply", $0, .atMost(5)) }
         + [matchToReply("match among 50", "free", .atMost(8)), matchToReply("match among 50", "pinned", nil)]
-        + [boot, memory] + placements.flatMap(bridgeTimes)
+        + [boot, memory] + guesses + placements.flatMap(bridgeTimes)
         + residents.map(bridgeMemory) + [bridgeConnections] + placements.flatMap(secretService)
         + placements.map { window("touchstone", $0, .atMost(100)) }
         + placements.map { window("pinentry-gtk-2", $0, nil) } + [agentMemory]
@@ -117,6 +117,11 @@ struct Budget {
         title: "resident memory of both daemons, 10,000 items", limit: .atMost(40), unit: "MiB"
     ) {
         $0.residentKibibytes.map { [Double($0) / 1_024] } ?? []
+    }
+
+    /// PC-04. The daemons' other work for the unlock is in it too.
+    private static let guesses = [Limit.atLeast(80), .atMost(250)].map { limit in
+        Budget(title: "a check of the passcode, processor time", limit: limit, unit: "ms") { $0.guessMilliseconds }
     }
 
     /// What somebody with git or ssh waits for, after the owner has approved.
