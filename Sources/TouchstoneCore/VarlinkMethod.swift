@@ -8,10 +8,13 @@ package protocol VarlinkMethod: SendableMetatype {
     static var name: String { get }
     /// Whether a request may be as large as the largest value of an item.
     static var takesLargeRequests: Bool { get }
+    /// Whether other calls go first, where several wait for one connection.
+    static var givesWay: Bool { get }
 }
 
 extension VarlinkMethod {
     package static var takesLargeRequests: Bool { false }
+    package static var givesWay: Bool { false }
 }
 
 /// The parameters of one error of a Varlink interface.

@@ -15,7 +15,7 @@ package final class KeyService: Sendable {
     private let broker: any ProofBroker
     private let refusals: RefusalNotes
     /// Calls that have a thread: what the enclave keeps waiting.
-    private let calls = Turns(.calls)
+    private let calls = Turns(.asking)
 
     package init(
         enclave: EnclaveClient, contexts: ContextOwners, broker: any ProofBroker, refusals: RefusalNotes
@@ -199,4 +199,8 @@ package final class KeyService: Sendable {
 extension Turns.Limits {
     /// Of one service's calls: each has a thread while it waits for the enclave or the disk, and no app takes all of them.
     static let calls = Turns.Limits(total: 128, perApp: 64)
+
+    /// Of calls that mostly ask the enclave, which takes one at a time. So an app has a thread for each core (DEC-579): with more of them
+    /// the owner's programs stand in line for a core.
+    static let asking = Turns.Limits(total: 64, perApp: max(2, ProcessInfo.processInfo.activeProcessorCount))
 }

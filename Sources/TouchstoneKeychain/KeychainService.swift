@@ -34,6 +34,8 @@ package final class KeychainService: Sendable {
     let now: @Sendable () -> Date
     /// Calls that have a thread: what the enclave or the disk keeps waiting.
     let calls = Turns(.calls)
+    /// Reads of one item that have a thread.
+    let reads = Turns(.asking)
     /// Searches under way.
     let searches = Turns(KeychainService.searchLimits)
     /// Large results of searches.
@@ -79,7 +81,7 @@ package final class KeychainService: Sendable {
                     KeychainInterface.CopyMatching.self, recalling: { [self] in recalled($0, on: $1) }
                 ) { [self] request, call in
                     ProvenCall.begin(call, proofs(of: call, request.context, request.options)) { [self] call in
-                        call.connection.perform(inTurnOf: calls) { [self] _ in copyMatching(request, call) }
+                        call.connection.perform(inTurnOf: reads) { [self] _ in copyMatching(request, call) }
                     }
                 },
                 .deferred(KeychainInterface.Update.self) { [self] request, call in

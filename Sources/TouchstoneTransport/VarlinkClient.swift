@@ -27,10 +27,10 @@ package protocol VarlinkEndpoint: Sendable {
     var target: any VarlinkEndpoint { get }
 }
 
-/// Typed, blocking calls over one channel, one at a time.
+/// Typed, blocking calls over one channel, one at a time; methods that give way come last.
 package final class VarlinkClient: Sendable {
     private let channel: any VarlinkChannel
-    private let turn = NSLock()
+    private let order = CallOrder()
     private let trace: MessageTrace?
     /// Only touchstoned has a client that is traced.
     private static let route = MessageTrace.Route(caller: .touchstoned, callee: .enclave)
@@ -59,7 +59,7 @@ package final class VarlinkClient: Sendable {
         let frame = try Frame.request(M.name, parameters, more: false)
         guard frame.count <= M.maximumRequestBytes else { throw TransportError.tooLarge }
         let traced = trace?.called(M.name, Self.route, bytes: frame.count)
-        let answer = try turn.withLock {
+        let answer = try order.call(givingWay: M.givesWay) {
             do {
                 try channel.send(frame)
             } catch {
@@ -83,7 +83,7 @@ package final class VarlinkClient: Sendable {
     ) throws {
         let frame = try Frame.request(M.name, parameters, more: true)
         guard frame.count <= M.maximumRequestBytes else { throw TransportError.tooLarge }
-        try turn.withLock {
+        try order.call(givingWay: M.givesWay) {
             try channel.send(frame)
             while true {
                 let answer = try channel.receive()
