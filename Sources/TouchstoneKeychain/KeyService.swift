@@ -200,7 +200,8 @@ extension Turns.Limits {
     /// Of one service's calls: each has a thread while it waits for the enclave or the disk, and no app takes all of them.
     static let calls = Turns.Limits(total: 128, perApp: 64)
 
-    /// Of calls that mostly ask the enclave, which takes one at a time. So an app has a thread for each core (DEC-579): with more of them
-    /// the owner's programs stand in line for a core.
+    /// Of calls that mostly ask the enclave, which takes one at a time.
+    ///
+    /// So an app has a thread for each core. With more of them the owner's programs stand in line for a core (DEC-579).
     static let asking = Turns.Limits(total: 64, perApp: max(2, ProcessInfo.processInfo.activeProcessorCount))
 }

@@ -1,26 +1,36 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Lets one call after the other have a connection, and those that give way last.
+/// Lets one call after the other have a connection, and those that give way after the others.
+///
+/// After four calls in a row that do not give way, one that does has its turn, so that nobody can keep it waiting for ever.
 final class CallOrder: Sendable {
+    private static let mostInARow = 4
+
     private struct State {
         var isTaken = false
-        /// Calls without the connection: all that do not give way, and of the others those that wait to be woken.
+        /// Calls without the connection.
         var first = 0
         var givingWay = 0
+        /// So many calls in a row went before one that waited to give way.
+        var passed = 0
+
+        /// Which kind is next, where there is one of it.
+        var nextGivesWay: Bool { first == 0 || givingWay > 0 && passed >= CallOrder.mostInARow }
 
         mutating func take(givingWay givesWay: Bool) -> Bool {
-            guard !isTaken, !(givesWay && first > 0) else {
-                if givesWay { givingWay += 1 }
-                return false
-            }
+            guard !isTaken, nextGivesWay == givesWay else { return false }
             isTaken = true
-            if !givesWay { first -= 1 }
+            if givesWay {
+                givingWay -= 1
+                passed = 0
+            } else {
+                first -= 1
+                passed = givingWay > 0 ? passed + 1 : 0
+            }
             return true
         }
     }
-
-    private enum Next { case first, givingWay, nobody }
 
     private let state = Mutex(State())
     private let firstWake = DispatchSemaphore(value: 0)
@@ -32,32 +42,30 @@ final class CallOrder: Sendable {
     /// Runs `body` while nobody else has the connection.
     ///
     /// - Parameters:
-    ///   - givesWay: Whether calls that do not give way go before this one, however long it has waited.
+    ///   - givesWay: Whether calls that do not give way go before this one.
     ///   - body: Makes the call.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     func call<R>(givingWay givesWay: Bool, _ body: () throws -> R) rethrows -> R {
-        if !givesWay { state.withLock { $0.first += 1 } }
-        // Somebody else may have been faster than the one that was woken.
-        while !state.withLock({ $0.take(givingWay: givesWay) }) {
+        var isTaken = state.withLock { state in
+            if givesWay { state.givingWay += 1 } else { state.first += 1 }
+            return state.take(givingWay: givesWay)
+        }
+        while !isTaken {
             (givesWay ? givingWayWake : firstWake).wait()
+            // A call that came meanwhile may have been faster.
+            isTaken = state.withLock { $0.take(givingWay: givesWay) }
         }
         defer { leave() }
         return try body()
     }
 
     private func leave() {
-        let next: Next = state.withLock { state in
+        let next = state.withLock { state -> DispatchSemaphore? in
             state.isTaken = false
-            if state.first > 0 { return .first }
-            guard state.givingWay > 0 else { return .nobody }
-            state.givingWay -= 1
-            return .givingWay
+            guard state.first + state.givingWay > 0 else { return nil }
+            return state.nextGivesWay ? givingWayWake : firstWake
         }
-        switch next {
-        case .first: firstWake.signal()
-        case .givingWay: givingWayWake.signal()
-        case .nobody: break
-        }
+        next?.signal()
     }
 }

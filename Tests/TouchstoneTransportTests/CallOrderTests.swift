@@ -8,34 +8,38 @@ import TouchstoneEnclaveInterface
 
 /// Who has the connection to the enclave next.
 @Suite struct CallOrderTests {
-    @Test("DEC-579: a call about a prompt goes before 50 about items that waited longer")
-    func givingWay() throws {
+    /// The kinds of calls that wait behind one that gives way, in the order in which they are made.
+    private func order(items: Int, prompts: Int) -> String {
         let order = CallOrder()
-        let made = Mutex<[String]>([])
+        let made = Mutex("")
         let done = DispatchGroup()
-        func call(_ name: String, givingWay givesWay: Bool) {
-            Thread.detachNewThread {
-                order.call(givingWay: givesWay) { made.withLock { $0.append(name) } }
-                done.leave()
+        func call(_ kind: String, givingWay givesWay: Bool, _ count: Int, waiting: Int) {
+            for _ in 0..<count {
+                done.enter()
+                Thread.detachNewThread {
+                    order.call(givingWay: givesWay) { made.withLock { $0 += kind } }
+                    done.leave()
+                }
             }
+            while order.waiting < waiting { usleep(1000) }
         }
         order.call(givingWay: true) {
-            for number in 0..<50 {
-                done.enter()
-                call("item \(number)", givingWay: true)
-            }
-            while order.waiting < 50 { usleep(1000) }
-            for number in 0..<2 {
-                done.enter()
-                call("prompt \(number)", givingWay: false)
-            }
-            while order.waiting < 52 { usleep(1000) }
+            call("i", givingWay: true, items, waiting: items)
+            call("P", givingWay: false, prompts, waiting: items + prompts)
         }
         done.wait()
-        let names = made.withLock { $0 }
-        #expect(names.count == 52)
-        #expect(Set(names.prefix(2)) == ["prompt 0", "prompt 1"])
         #expect(order.waiting == 0)
+        return made.withLock { $0 }
+    }
+
+    @Test("DEC-579: calls about prompts go before 50 about items that waited longer")
+    func givingWay() {
+        #expect(order(items: 50, prompts: 2) == "PP" + String(repeating: "i", count: 50))
+    }
+
+    @Test("DEC-579: after four calls about prompts one about an item has its turn")
+    func flood() {
+        #expect(order(items: 3, prompts: 20) == "PPPPiPPPPiPPPPiPPPPPPPP")
     }
 
     @Test("DEC-579: of many calls of both kinds at once each is made alone, and none is forgotten")

@@ -119,7 +119,7 @@ struct Budget {
         $0.residentKibibytes.map { [Double($0) / 1_024] } ?? []
     }
 
-    /// PC-04. The daemons' other work for the unlock is in it too.
+    /// What an unlock with the passcode takes of the daemons (PC-04), their other work for it included.
     private static let guesses = [Limit.atLeast(80), .atMost(250)].map { limit in
         Budget(title: "a check of the passcode, processor time", limit: limit, unit: "ms") { $0.guessMilliseconds }
     }
