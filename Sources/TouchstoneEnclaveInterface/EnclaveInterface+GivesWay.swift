@@ -1,16 +1,13 @@
 import TouchstoneCore
 
 // What apps do with items and keys comes as fast as they like. So it waits for calls about prompts, sensors and the device (DEC-579).
+// `RecordItems` does not: while it is under way, no app writes.
 
 extension EnclaveInterface.UnwrapKeys {
     package static var givesWay: Bool { true }
 }
 
 extension EnclaveInterface.WrapKey {
-    package static var givesWay: Bool { true }
-}
-
-extension EnclaveInterface.RecordItems {
     package static var givesWay: Bool { true }
 }
 

@@ -202,6 +202,6 @@ extension Turns.Limits {
 
     /// Of calls that mostly ask the enclave, which takes one at a time.
     ///
-    /// So an app has a thread for each core. With more of them the owner's programs stand in line for a core (DEC-579).
-    static let asking = Turns.Limits(total: 64, perApp: max(2, ProcessInfo.processInfo.activeProcessorCount))
+    /// So an app has a thread for each core, 2 to 32. With more of them the owner's programs stand in line for a core (DEC-579).
+    static let asking = Turns.Limits(total: 64, perApp: min(32, max(2, ProcessInfo.processInfo.activeProcessorCount)))
 }

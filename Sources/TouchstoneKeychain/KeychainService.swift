@@ -34,7 +34,7 @@ package final class KeychainService: Sendable {
     let now: @Sendable () -> Date
     /// Calls that have a thread: what the enclave or the disk keeps waiting.
     let calls = Turns(.calls)
-    /// Reads of one item that have a thread.
+    /// Searches that have a thread, until it is known whether they find one item or more.
     let reads = Turns(.asking)
     /// Searches under way.
     let searches = Turns(KeychainService.searchLimits)

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Lets one call after the other have a connection, and those that give way after the others.
 ///
-/// After four calls in a row that do not give way, one that does has its turn, so that nobody can keep it waiting for ever.
+/// After four calls in a row that do not give way, one that does has its turn, so that calls of this kind always go on.
 final class CallOrder: Sendable {
     private static let mostInARow = 4
 

@@ -27,7 +27,7 @@ package protocol VarlinkEndpoint: Sendable {
     var target: any VarlinkEndpoint { get }
 }
 
-/// Typed, blocking calls over one channel, one at a time; methods that give way come last.
+/// Typed, blocking calls over one channel, one at a time; up to four others go before one that gives way.
 package final class VarlinkClient: Sendable {
     private let channel: any VarlinkChannel
     private let order = CallOrder()

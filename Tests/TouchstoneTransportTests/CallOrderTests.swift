@@ -66,17 +66,18 @@ import TouchstoneEnclaveInterface
     }
 
     @Test(
-        "DEC-579: what apps do with items and keys gives way, and nothing about a prompt, the sensor or the device does"
+        "DEC-579: what apps do with items and keys gives way, and nothing about a prompt, the sensor or the device does, nor what all writes wait for"
     )
     func methods() {
         let items: [any VarlinkMethod.Type] = [
-            EnclaveInterface.UnwrapKeys.self, EnclaveInterface.WrapKey.self, EnclaveInterface.RecordItems.self,
-            EnclaveInterface.Sign.self, EnclaveInterface.SignMessage.self, EnclaveInterface.OpenRecords.self,
+            EnclaveInterface.UnwrapKeys.self, EnclaveInterface.WrapKey.self, EnclaveInterface.Sign.self,
+            EnclaveInterface.SignMessage.self, EnclaveInterface.OpenRecords.self,
         ]
         #expect(items.allSatisfy { $0.givesWay })
         let prompts: [any VarlinkMethod.Type] = [
             EnclaveInterface.BeginEvaluation.self, EnclaveInterface.SetShown.self, EnclaveInterface.PresentFinger.self,
             EnclaveInterface.SubmitPasscode.self, EnclaveInterface.Lock.self, EnclaveInterface.Unlock.self,
+            EnclaveInterface.RecordItems.self,
         ]
         #expect(!prompts.contains { $0.givesWay })
     }
