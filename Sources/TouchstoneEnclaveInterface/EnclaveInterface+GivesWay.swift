@@ -1,44 +1,21 @@
-import TouchstoneCore
+package import TouchstoneCore
 
-// What apps do with items and keys comes as fast as they like. So it waits for calls about prompts, sensors and the device (DEC-579).
-// `RecordItems` does not: while it is under way, no app writes.
+/// A method that apps call as fast as they like, for items and keys: it waits for calls about prompts, sensors and the device (DEC-579).
+///
+/// `RecordItems` is not one. While it is under way, no app writes.
+package protocol GivesWay: VarlinkMethod {}
 
-extension EnclaveInterface.UnwrapKeys {
+extension GivesWay {
     package static var givesWay: Bool { true }
 }
 
-extension EnclaveInterface.WrapKey {
-    package static var givesWay: Bool { true }
-}
-
-extension EnclaveInterface.Sign {
-    package static var givesWay: Bool { true }
-}
-
-extension EnclaveInterface.SignMessage {
-    package static var givesWay: Bool { true }
-}
-
-extension EnclaveInterface.ExchangeKeys {
-    package static var givesWay: Bool { true }
-}
-
-extension EnclaveInterface.Decapsulate {
-    package static var givesWay: Bool { true }
-}
-
-extension EnclaveInterface.CreateKey {
-    package static var givesWay: Bool { true }
-}
-
-extension EnclaveInterface.InspectKey {
-    package static var givesWay: Bool { true }
-}
-
-extension EnclaveInterface.SealRecords {
-    package static var givesWay: Bool { true }
-}
-
-extension EnclaveInterface.OpenRecords {
-    package static var givesWay: Bool { true }
-}
+extension EnclaveInterface.UnwrapKeys: GivesWay {}
+extension EnclaveInterface.WrapKey: GivesWay {}
+extension EnclaveInterface.Sign: GivesWay {}
+extension EnclaveInterface.SignMessage: GivesWay {}
+extension EnclaveInterface.ExchangeKeys: GivesWay {}
+extension EnclaveInterface.Decapsulate: GivesWay {}
+extension EnclaveInterface.CreateKey: GivesWay {}
+extension EnclaveInterface.InspectKey: GivesWay {}
+extension EnclaveInterface.SealRecords: GivesWay {}
+extension EnclaveInterface.OpenRecords: GivesWay {}
