@@ -21,13 +21,15 @@ import TouchstoneEnclaveInterface
                     done.leave()
                 }
             }
-            while order.waiting < waiting { usleep(1000) }
+            let end = ContinuousClock.now + .seconds(120)
+            while order.waiting < waiting, .now < end { usleep(1000) }
+            #expect(order.waiting == waiting)
         }
         order.call(givingWay: true) {
             call("i", givingWay: true, items, waiting: items)
             call("P", givingWay: false, prompts, waiting: items + prompts)
         }
-        done.wait()
+        #expect(done.wait(timeout: .now() + 120) == .success)
         #expect(order.waiting == 0)
         return made.withLock { $0 }
     }
