@@ -298,7 +298,10 @@ let package = Package(
         // tests of the app API
         tests(
             "SourceCompatibilityTests",
-            ["Security", "LocalAuthentication", "TouchstoneTransport", "TouchstoneSystem"],
+            [
+                "Security", "LocalAuthentication", "TouchstoneCore", "TouchstoneSecurity", "TouchstoneTransport",
+                "TouchstoneSystem",
+            ],
             resources: [.copy("Fixtures")]),
         // the libraries of Tests/Consumers, which script/check-consumers builds from outside, with a device
         .testTarget(

@@ -56,4 +56,10 @@ extension KeychainInterface.Failed {
     package init(_ refusal: Refusal) {
         self.init(refusal.status, refusal.cause, refusal.accessControl)
     }
+
+    package init(_ refused: RefusedKey) {
+        let key = refused.key.rawValue
+        // What is longer is no constant of Apple's.
+        self.init(status: refused.status.rawValue, key: key.utf8.count <= 64 ? key : nil)
+    }
 }

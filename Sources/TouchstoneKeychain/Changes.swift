@@ -11,18 +11,22 @@ struct Changes {
     /// nil: it stays.
     let data: Data?
 
-    /// - Throws: `.param`, `.noSuchAttr`; `.missingEntitlement` for a group that is not the app's (KC-42).
-    init(_ dictionary: KeychainInterface.Dictionary, of query: KeychainQuery, groups: [AccessGroup]) throws(Status) {
-        for key in dictionary.keys where key.rawValue.utf8.count != 4 && key != .valueData { throw .noSuchAttr }
+    /// - Throws: `Status.param` or `.noSuchAttr`, or a `RefusedKey` with it; `.missingEntitlement` for a group that is not the app's (KC-42).
+    init(_ dictionary: KeychainInterface.Dictionary, of query: KeychainQuery, groups: [AccessGroup]) throws {
+        for key in dictionary.keys where key.rawValue.utf8.count != 4 && key != .valueData {
+            throw RefusedKey(.noSuchAttr, key)
+        }
         var dictionary = dictionary
         dictionary[.class] = .string(query.itemClass.rawValue)
         let changes = try KeychainQuery(dictionary)
-        guard !changes.saysSynchronizable || changes.synchronizable != nil else { throw .param }
+        guard !changes.saysSynchronizable || changes.synchronizable != nil else {
+            throw RefusedKey(.param, .synchronizable)
+        }
         if case .string(let group)? = changes.attributes[.accessGroup], !groups.contains(AccessGroup(group)) {
-            throw .missingEntitlement
+            throw Status.missingEntitlement
         }
         // An identity has two values.
-        if query.itemClass == .identity, changes.data != nil { throw .param }
+        if query.itemClass == .identity, changes.data != nil { throw RefusedKey(.param, .valueData) }
         attributes = changes.attributes
         accessibility = changes.accessibility
         accessControl = changes.accessControl

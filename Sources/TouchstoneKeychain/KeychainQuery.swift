@@ -43,50 +43,60 @@ struct KeychainQuery: Sendable {
 
     /// `issuers` are the names of `kSecMatchIssuers`.
     ///
-    /// - Throws: `.param`, `.noSuchAttr`, `.noSuchClass` or `.unimplemented` where Apple's keychain does (KC-34).
-    init(_ dictionary: KeychainInterface.Dictionary, issuers: [Data]? = nil) throws(Status) {
-        guard dictionary.count <= Limits.entries else { throw .param }
+    /// - Throws: `Status.param`, `.noSuchAttr`, `.noSuchClass` or `.unimplemented` where Apple's keychain does (KC-34); a `RefusedKey`
+    ///   with it where one key is in the way.
+    init(_ dictionary: KeychainInterface.Dictionary, issuers: [Data]? = nil) throws {
+        guard dictionary.count <= Limits.entries else { throw Status.param }
         let attributeBytes = dictionary.reduce(0) { $0 + ($1.key == .valueData ? 0 : $1.value.byteCount) }
-        guard attributeBytes <= Limits.attributeBytes else { throw .param }
+        guard attributeBytes <= Limits.attributeBytes else { throw Status.param }
         itemClass = try Self.itemClass(dictionary)
         for (key, value) in dictionary where key != .class {
-            if key.rawValue.utf8.count == 4 {
-                try readAttribute(key, value)
-            } else {
-                switch key.rawValue.utf8.first {
-                case UInt8(ascii: "m"): try readMatch(key, value)
-                case UInt8(ascii: "r"): try readReturn(key, value)
-                case UInt8(ascii: "u"): try readUse(key, value)
-                case UInt8(ascii: "v"): try readValue(key, value)
-                case UInt8(ascii: "f"): break
-                default: throw .param
-                }
+            do {
+                try read(key, value)
+            } catch {
+                throw RefusedKey(error, key)
             }
         }
         if dictionary[.matchIssuers] != nil, itemClass.hasCertificate {
-            guard let issuers, issuers.count <= Limits.issuers else { throw .param }
+            guard let issuers, issuers.count <= Limits.issuers else { throw RefusedKey(.param, .matchIssuers) }
             certificates.issuers = Set(issuers)
         }
-        if let accessControl, let accessibility, accessControl.protection != accessibility { throw .param }
+        if let accessControl, let accessibility, accessControl.protection != accessibility {
+            throw RefusedKey(.param, .accessible)
+        }
         if persistentReference != nil, !attributes.isEmpty || accessibility != nil || saysSynchronizable {
-            throw .param
+            throw RefusedKey(.param, .valuePersistentRef)
+        }
+    }
+
+    private mutating func read(_ key: AttributeKey, _ value: AttributeValue) throws(Status) {
+        if key.rawValue.utf8.count == 4 { return try readAttribute(key, value) }
+        switch key.rawValue.utf8.first {
+        case UInt8(ascii: "m"): try readMatch(key, value)
+        case UInt8(ascii: "r"): try readReturn(key, value)
+        case UInt8(ascii: "u"): try readUse(key, value)
+        case UInt8(ascii: "v"): try readValue(key, value)
+        case UInt8(ascii: "f"): break
+        default: throw .param
         }
     }
 
     /// What the class key says, and the persistent reference: they must agree.
-    private static func itemClass(_ dictionary: KeychainInterface.Dictionary) throws(Status) -> ItemClass {
+    private static func itemClass(_ dictionary: KeychainInterface.Dictionary) throws(RefusedKey) -> ItemClass {
         var named: ItemClass?
         if let value = dictionary[.class] {
-            guard case .string(let name) = value else { throw .param }
-            guard let itemClass = ItemClass(rawValue: name) else { throw .noSuchClass }
+            guard case .string(let name) = value else { throw RefusedKey(.param, .class) }
+            guard let itemClass = ItemClass(rawValue: name) else { throw RefusedKey(.noSuchClass, .class) }
             named = itemClass
         }
         guard case .data(let reference)? = dictionary[.valuePersistentRef] else {
-            guard let named else { throw .param }
+            guard let named else { throw RefusedKey(.param, .class) }
             return named
         }
-        guard let referenced = ItemIdentifier.itemClass(ofPersistentReference: reference) else { throw .param }
-        guard named == nil || named == referenced else { throw .noSuchClass }
+        guard let referenced = ItemIdentifier.itemClass(ofPersistentReference: reference) else {
+            throw RefusedKey(.param, .valuePersistentRef)
+        }
+        guard named == nil || named == referenced else { throw RefusedKey(.noSuchClass, .class) }
         return referenced
     }
 

@@ -220,6 +220,8 @@ package final class KeychainService: Sendable {
             let app = try connection.identity()
             refusals.note(.foreignAccessGroup, of: app, for: contexts.client(of: context, of: app))
             throw KeychainInterface.Failed(status, .foreignAccessGroup)
+        } catch let refused as RefusedKey {
+            throw KeychainInterface.Failed(refused)
         } catch let status as Status {
             throw KeychainInterface.Failed(status)
         } catch let error as DatabaseError {

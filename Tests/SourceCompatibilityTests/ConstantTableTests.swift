@@ -1,6 +1,8 @@
 import Foundation
 import Security
 import Testing
+import TouchstoneCore
+import TouchstoneSecurity
 
 /// Apple's names and values, copied into `Fixtures`, against what we declare.
 ///
@@ -13,6 +15,15 @@ import Testing
         #expect(implemented.count == expected.count)
         for (name, value) in expected {
             #expect(implemented[name] == value, "\(name)")
+        }
+    }
+
+    @Test func everyKeyInALineHasApplesName() throws {
+        #expect(AttributeKey.constantNames.count > 70)
+        for (key, names) in AttributeKey.constantNames {
+            for name in names.split(separator: " or ") {
+                #expect(implementedConstants.contains { $0 == (String(name), key.rawValue) }, "\(name)")
+            }
         }
     }
 

@@ -342,6 +342,9 @@ package enum KeychainInterface {
     /// where nobody may be asked, and -25293 for everything else (AC-44). After code -10 the context is not known, and
     /// the call may be made again with another. Options with isStrict may be answered with MissingUsageDescription of
     /// io.touchstone.Authentication.
+    ///
+    /// key is the dictionary's key for which the call was refused, where one alone is in the way and has at most 64
+    /// bytes. It is for a developer to read.
     package struct Failed: VarlinkError {
         package static let name = "io.touchstone.Keychain.Failed"
         package var status: Int32
@@ -349,16 +352,18 @@ package enum KeychainInterface {
         package var accessControl: AccessControl?
         package var code: AuthenticationFailure?
         package var message: String?
+        package var key: String?
 
         package init(
             status: Int32, reason: String? = nil, accessControl: AccessControl? = nil,
-            code: AuthenticationFailure? = nil, message: String? = nil
+            code: AuthenticationFailure? = nil, message: String? = nil, key: String? = nil
         ) {
             self.status = status
             self.reason = reason
             self.accessControl = accessControl
             self.code = code
             self.message = message
+            self.key = key
         }
 
         package init(from json: MessageDecoder) throws {
@@ -368,6 +373,7 @@ package enum KeychainInterface {
             self.accessControl = try json.valueIfPresent("accessControl")
             self.code = try json.valueIfPresent("code")
             self.message = try json.valueIfPresent("message")
+            self.key = try json.valueIfPresent("key")
         }
 
         package func write(to json: inout JSONOutput) throws {
@@ -377,6 +383,7 @@ package enum KeychainInterface {
             try json.write(accessControl, for: "accessControl")
             try json.write(code, for: "code")
             try json.write(message, for: "message")
+            try json.write(key, for: "key")
             json.endObject()
         }
     }

@@ -15,20 +15,24 @@ package struct RefusedCall {
     private let wanted: String?
     /// A word of `RefusalCause`, or a newer one; nil if an older device gave none.
     private let reason: String?
+    /// Of the app's dictionary, where it is in the way.
+    private let key: AttributeKey?
 
     /// `function` is what the app called, up to a bracket; `wanted` what the owner would have had to prove, in words.
     package init(_ function: String, _ failed: AuthenticationInterface.Failed, wanted: String?) {
         self.init(function, code: failed.code.rawValue, wanted: wanted, reason: failed.reason)
     }
 
-    /// nil for what is not a refusal: nothing was found, it is there already, the query is wrong, the owner cancelled.
+    /// nil for what needs no explanation: nothing was found, it is there already, the owner cancelled.
     package init?(_ function: String, _ failure: any Error, wanted: AccessControl?) {
         let status = Status(failure: failure)
         let refused: [Status] = [
             .authFailed, .interactionNotAllowed, .missingEntitlement, .notAvailable, .diskFull, .decode,
         ]
-        guard refused.contains(status) else { return nil }
+        let isOfDictionary = [.param, .noSuchAttr].contains(status) && function.hasPrefix("SecItem")
+        guard refused.contains(status) || isOfDictionary else { return nil }
         var (code, wanted, reason) = (Int(status.rawValue), wanted, String?.none)
+        var key: AttributeKey?
         // AC-45: what uses a key hands out the token's own errors.
         let answersWithStatus = function.hasPrefix("SecItem") || function == "SecKeyCreateRandomKey"
         switch failure {
@@ -38,6 +42,7 @@ package struct RefusedCall {
         case let remote as RemoteError:
             if let failed = remote.as(KeychainInterface.Failed.self) {
                 (reason, wanted) = (failed.reason, failed.accessControl ?? wanted)
+                key = failed.key.map(AttributeKey.init(rawValue:))
             } else if let failed = remote.as(KeyInterface.Failed.self) {
                 (reason, wanted) = (failed.reason, failed.accessControl ?? wanted)
                 if !answersWithStatus, let told = AuthenticationInterface.Failed(behind: failure) {
@@ -49,20 +54,22 @@ package struct RefusedCall {
             } else if remote.as(VarlinkServiceError.PermissionDenied.self) != nil {
                 reason = RefusalCause.unknownApp.rawValue
             }
+        case let refused as RefusedKey: key = refused.key
         case TransportError.unreachable: reason = RefusalCause.noDevice.rawValue
         case is TransportError: reason = RefusalCause.connectionLost.rawValue
         default: break
         }
         // A full disk and unreadable data are not refusals. A quota that is used up is one, and has a reason.
         if [.diskFull, .decode].contains(status), reason == nil { return nil }
-        self.init(function, code: code, wanted: wanted?.words, reason: reason)
+        self.init(function, code: code, wanted: wanted?.words, reason: reason, key: key)
     }
 
-    private init(_ function: String, code: Int, wanted: String?, reason: String?) {
+    private init(_ function: String, code: Int, wanted: String?, reason: String?, key: AttributeKey? = nil) {
         self.function = function.firstIndex(of: "(").map { String(function[..<$0]) } ?? function
         self.code = code
         self.wanted = wanted
         self.reason = reason
+        self.key = key
     }
 
     /// Prints the line, where `TOUCHSTONE_EXPLAIN=1` asks for it, and always where the device is a test's own: there each line once.
@@ -85,9 +92,23 @@ package struct RefusedCall {
         let what =
             known?.explanation ?? reason.map {
                 "the device says \"\($0.filter { $0.isASCII && $0.isLetter }.prefix(40))\""
-            } ?? "the device does not say why"
-        let step = known.map { inTest ? $0.stepInTest : $0.step } ?? "touchstone log --refused"
+            } ?? dictionaryFault?.what ?? "the device does not say why"
+        let step =
+            known.map { inTest ? $0.stepInTest : $0.step } ?? dictionaryFault?.step ?? "touchstone log --refused"
         return "touchstone: \(function) \(code): \(wanted.map { "\($0), and " } ?? "")\(what). Try: \(step)"
+    }
+
+    /// What is wrong with the app's dictionary, and one thing to do next; nil where that is not why the call was refused.
+    private var dictionaryFault: (what: String, step: String)? {
+        let name = key.map { AttributeKey.constantNames[$0] ?? "a key that is no constant of Security" }
+        switch (Status(rawValue: Int32(clamping: code)), name) {
+        case (.noSuchAttr, let name?): return ("\(name) is not an attribute of this class", "the call without it")
+        case (.param, let name?):
+            return ("the call does not take \(name), or not with this value", "another value, or the call without it")
+        case (.noSuchAttr, nil), (.param, nil):
+            return ("two keys contradict each other, or the call does not take one of them", "the call with fewer keys")
+        default: return nil
+        }
     }
 
     private static let isWanted = ProcessInfo.processInfo.environment["TOUCHSTONE_EXPLAIN"] == "1"

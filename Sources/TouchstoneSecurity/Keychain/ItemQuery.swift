@@ -23,13 +23,18 @@ struct ItemQuery {
     /// Whether the call must fail rather than ask the owner (AC-41).
     private(set) var forbidsInteraction = false
 
-    /// - Throws: `.param` for a key that is not text, a value of a type that no attribute has, a reference to nothing that an item
-    ///   could be, or a context that is not an `LAContext`.
-    init(_ dictionary: CFDictionary) throws(Status) {
+    /// - Throws: `Status.param` for a key that is not text. A `RefusedKey` for a value of a type that no attribute has, a reference to
+    ///   nothing that an item could be, or a context that is not an `LAContext`.
+    init(_ dictionary: CFDictionary) throws {
         entries.reserveCapacity(dictionary.count)
         for (key, value) in dictionary {
-            guard let key = key as? String else { throw .param }
-            try read(AttributeKey(rawValue: key), value as AnyObject)
+            guard let name = key as? String else { throw Status.param }
+            let key = AttributeKey(rawValue: name)
+            do {
+                try read(key, value as AnyObject)
+            } catch {
+                throw RefusedKey(error, key)
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 internal import TouchstoneCore
 public import TouchstoneCoreFoundation
 import TouchstoneInterfaces
+import TouchstoneSystem
 internal import TouchstoneTransport
 
 /// Adds an item to the keychain.
@@ -18,7 +19,7 @@ internal import TouchstoneTransport
 /// - Returns: `errSecSuccess`, or why nothing was added; `errSecNotAvailable` also where the connection broke and it may have been.
 @discardableResult
 public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
-    status {
+    status("SecItemAdd") {
         let query = try ItemQuery(attributes)
         let shape = ItemResult(query)
         let (attributes, certificate) = try query.added()
@@ -44,7 +45,7 @@ public func SecItemAdd(_ attributes: CFDictionary, _ result: UnsafeMutablePointe
 /// - Returns: `errSecSuccess`, or why nothing was returned.
 @discardableResult
 public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePointer<CFTypeRef?>?) -> OSStatus {
-    status {
+    status("SecItemCopyMatching") {
         let query = try ItemQuery(query)
         let shape = ItemResult(query)
         if shape.isAskedFor, unsafe result == nil { throw Status.param }
@@ -102,11 +103,13 @@ public func SecItemCopyMatching(_ query: CFDictionary, _ result: UnsafeMutablePo
 /// - Returns: `errSecSuccess`, or why nothing was changed; `errSecNotAvailable` also where the connection broke and it may have been.
 @discardableResult
 public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDictionary) -> OSStatus {
-    status {
+    status("SecItemUpdate") {
         let query = try ItemQuery(query)
         let changes = try ItemQuery(attributesToUpdate)
         // AC-48: a context belongs into the query, as does what forbids to ask, and a reference (section 7).
-        if changes.context != nil || changes.forbidsInteraction || changes.hasReference { throw Status.noSuchAttr }
+        if changes.context != nil { throw RefusedKey(.noSuchAttr, .useAuthenticationContext) }
+        if changes.forbidsInteraction { throw RefusedKey(.noSuchAttr, .useAuthenticationUI) }
+        if changes.hasReference { throw RefusedKey(.noSuchAttr, .valueRef) }
         _ = try query.authentication.call(KeychainInterface.Update.self, as: "SecItemUpdate") {
             .init(
                 query: query.searched, attributes: changes.entries, context: $0.context, options: $0.options)
@@ -124,7 +127,7 @@ public func SecItemUpdate(_ query: CFDictionary, _ attributesToUpdate: CFDiction
 /// - Returns: `errSecSuccess`, or why nothing was deleted; `errSecNotAvailable` also where the connection broke and it may have been.
 @discardableResult
 public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
-    status {
+    status("SecItemDelete") {
         let query = try ItemQuery(query)
         _ = try query.authentication.call(KeychainInterface.Delete.self, as: "SecItemDelete") {
             .init(query: query.searched, context: $0.context)
@@ -132,11 +135,15 @@ public func SecItemDelete(_ query: CFDictionary) -> OSStatus {
     }
 }
 
-private func status(_ body: () throws -> Void) -> OSStatus {
+private func status(_ function: String, _ body: () throws -> Void) -> OSStatus {
     do {
         try body()
         return Status.success.rawValue
     } catch {
+        // Where the device refused, the line is printed already.
+        if error is RefusedKey || error is Status {
+            RefusedCall(function, error, wanted: nil)?.explain(on: DeviceEndpoint.current())
+        }
         return Status(failure: error).rawValue
     }
 }

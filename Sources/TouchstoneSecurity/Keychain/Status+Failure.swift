@@ -35,6 +35,7 @@ extension Status {
     package init(failure: any Error) {
         switch failure {
         case let status as Status: self = status
+        case let refused as RefusedKey: self = refused.status
         case let remote as RemoteError: self.init(remote)
         case let transport as TransportError: self.init(transport)
         case let authentication as AuthenticationInterface.Failed: self.init(authentication.code)

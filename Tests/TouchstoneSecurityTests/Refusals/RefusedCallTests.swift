@@ -55,7 +55,6 @@ import TouchstoneSystem
             #expect(App.read() == errSecItemNotFound)
             try #require(try App.add(.biometryAny) == errSecSuccess)
             #expect(try App.add(.biometryAny) == errSecDuplicateItem)
-            #expect(App.read([kSecMatchLimit: "nonsense"]) == errSecParam)
             device.present(.cancel)
             #expect(App.read() == errSecUserCanceled)
         }
@@ -74,6 +73,47 @@ import TouchstoneSystem
             let told = (device.refusals + device.log.lines).joined(separator: "\n")
             #expect(!told.contains(App.canary), "\(refused.name)")
         }
+    }
+
+    private static let refusedDictionaries: [(String, @Sendable () -> OSStatus)] = [
+        (
+            "SecItemCopyMatching -50: the call does not take kSecMatchLimit, or not with this value. Try: another value, or the call without it",
+            { App.read([kSecMatchLimit: App.canary]) }
+        ),
+        // Found on this side, before the device is asked.
+        (
+            "SecItemCopyMatching -50: the call does not take kSecValueRef, or not with this value. Try: another value, or the call without it",
+            { App.read([kSecValueRef: App.canary]) }
+        ),
+        (
+            "SecItemCopyMatching -50: the call does not take a key that is no constant of Security, or not with this value. Try: another value, or the call without it",
+            { App.read([App.canary as NSString: 1]) }
+        ),
+        (
+            "SecItemCopyMatching -25303: kSecAttrServer is not an attribute of this class. Try: the call without it",
+            { App.read([kSecAttrServer: App.canary]) }
+        ),
+        (
+            "SecItemUpdate -25303: kSecUseAuthenticationContext is not an attribute of this class. Try: the call without it",
+            { SecItemUpdate(App.item() as CFDictionary, [kSecUseAuthenticationContext: LAContext()] as CFDictionary) }
+        ),
+        (
+            "SecItemUpdate -25303: kSecReturnData is not an attribute of this class. Try: the call without it",
+            { SecItemUpdate(App.item() as CFDictionary, [kSecReturnData: true] as CFDictionary) }
+        ),
+        (
+            "SecItemDelete -50: two keys contradict each other, or the call does not take one of them. Try: the call with fewer keys",
+            { SecItemDelete(App.item([kSecMatchCaseInsensitive: true]) as CFDictionary) }
+        ),
+    ]
+
+    @Test("KC-34: a dictionary that is refused has a line, which names the key", arguments: refusedDictionaries)
+    func dictionary(_ line: String, _ call: @Sendable () -> OSStatus) throws {
+        let device = try Refused.withFinger()
+        let status = device.run { call() }
+        #expect(device.refusals == ["touchstone: \(line)"])
+        #expect(line.contains(" \(status): "))
+        #expect(try device.refusedInLog() == [])
     }
 
     @Test("A line is printed once on a test's device; the log counts each call, by the app's name") func repeated()
