@@ -12,7 +12,12 @@ extension KeychainStore {
         configuration.readonly = true
         configuration.busyMode = .timeout(5)
         let isNewer = try DatabaseQueue(path: file.path, configuration: configuration).inDatabase { database in
-            try migrator.hasBeenSuperseded(database)
+            do {
+                return try migrator.hasBeenSuperseded(database)
+            } catch  where !(error is DatabaseError) {
+                // The names of the versions are not text: nothing but damage does that.
+                throw DatabaseError(resultCode: .SQLITE_CORRUPT, message: "the versions of the database cannot be read")
+            }
         }
         guard !isNewer else {
             throw KeychainStoreError(

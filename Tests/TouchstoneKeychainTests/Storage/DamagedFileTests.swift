@@ -125,6 +125,29 @@ import Testing
         #expect(saved >= Self.count / 10, "\(saved)")
     }
 
+    @Test("A database whose versions cannot be read is damaged, and a repair saves all of its items")
+    func versions() throws {
+        let device = try Self.original()
+        let files = try Self.copy(device, Data(contentsOf: device.database))
+        let url = files.url.appendingPathComponent("keychain/keychain.db")
+        try DatabaseQueue(path: url.path).write {
+            try $0.execute(
+                sql: """
+                    DROP TABLE grdb_migrations; CREATE TABLE grdb_migrations (identifier);
+                    INSERT INTO grdb_migrations VALUES (NULL)
+                    """)
+        }
+        #expect(try KeychainFile(url).problems() == ["the versions of the database cannot be read"])
+        #expect {
+            _ = try KeychainStore(file: url)
+        } throws: {
+            ($0 as? KeychainStoreError)?.description.contains("run 'touchstone keychain check --repair'") == true
+        }
+        _ = try KeychainFile(url).repair()
+        #expect(try KeychainFile(url).problems() == [])
+        #expect(try Self.readable(files, "repaired") == Self.count)
+    }
+
     @Test("What is only in the log is saved too") func log() throws {
         let device = try Self.original()
         device.run { #expect(add(account("in the log").value("x")) == errSecSuccess) }
