@@ -27,6 +27,7 @@ package final class DeviceLog: Sendable {
     private let storage: any LogStorage
     private let enclave: EnclaveClient
     private let refusals: RefusalNotes
+    private let arrivalSeconds: Double
     private let journal: Journal?
     private let report: @Sendable (String) -> Void
     private let queue = DispatchQueue(label: "io.touchstone.log")
@@ -50,19 +51,26 @@ package final class DeviceLog: Sendable {
         static let following = 10_000
         /// Calls of one process that follow.
         static let followers = 4
-        /// Longest wait for lines that the enclave has written, and that are on their way.
-        static let arrival = DispatchTimeInterval.seconds(2)
     }
 
-    /// `refusals` is what waits to be told to the enclave, `journal` is where entries are sent as well, `report` takes a sentence for touchstoned's own log.
+    /// A log without a line of this boot.
+    ///
+    /// - Parameters:
+    ///   - storage: Where its lines are kept.
+    ///   - enclave: Who writes them.
+    ///   - refusals: What waits to be told to the enclave.
+    ///   - journal: Where entries are sent as well.
+    ///   - arrivalSeconds: Longest wait for lines that the enclave has written, and that are on their way.
+    ///   - report: Takes a sentence for touchstoned's own log.
     package init(
         storage: any LogStorage, enclave: EnclaveClient, refusals: RefusalNotes, journal: Journal?,
-        report: @escaping @Sendable (String) -> Void
+        arrivalSeconds: Double, report: @escaping @Sendable (String) -> Void
     ) {
         self.storage = storage
         self.enclave = enclave
         self.refusals = refusals
         self.journal = journal
+        self.arrivalSeconds = arrivalSeconds
         self.report = report
     }
 
@@ -153,7 +161,7 @@ package final class DeviceLog: Sendable {
             return false
         }
         if isThere { return body() }
-        queue.asyncAfter(deadline: .now() + Limits.arrival) { [self] in
+        queue.asyncAfter(deadline: .now() + arrivalSeconds) { [self] in
             let late = state.withLock { state in
                 defer { state.waiting.removeAll { $0.sequence == sequence } }
                 return state.waiting.filter { $0.sequence == sequence }

@@ -22,6 +22,8 @@ package final class ComposedServices: Sendable {
         package var log: any LogStorage
         /// Where entries of the log are sent as well.
         package var journal: Journal?
+        /// Longest wait for lines of the log that are on their way from the enclave.
+        package var logArrivalSeconds = 2.0
         /// The time by which all of the services go.
         package var clock = DeviceClock()
         /// Runs something after so many seconds; nil: by the machine's time.
@@ -80,7 +82,8 @@ package final class ComposedServices: Sendable {
             store: parts.store, enclave: enclave, ownerID: parts.ownerID, now: { clock.date })
         let sync = SyncService(store: parts.store, keychain: keychain, enclave: enclave, ownerID: parts.ownerID)
         log = DeviceLog(
-            storage: parts.log, enclave: enclave, refusals: refusals, journal: parts.journal, report: parts.report)
+            storage: parts.log, enclave: enclave, refusals: refusals, journal: parts.journal,
+            arrivalSeconds: parts.logArrivalSeconds, report: parts.report)
         device = DeviceService(
             name: parts.name, enclave: enclave, authentication: authentication, log: log, clock: clock,
             ownerID: parts.ownerID,

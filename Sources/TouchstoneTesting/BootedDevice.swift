@@ -40,6 +40,8 @@ package final class BootedDevice: Sendable {
         enclaveEndpoint = LoopbackEndpoint(router: enclaveRouter, peer: daemon)
         var parts = ComposedServices.Parts(name: "test", ownerID: getuid(), store: store, log: logStorage)
         parts.clock = DeviceClock(time: { clock.now }, date: { clock.date })
+        // A busy machine has not lost a line.
+        parts.logArrivalSeconds = 60
         parts.schedule = { [deadlines] seconds, body in deadlines.add(seconds, body) }
         // A test cancels as often as it likes, and its clock would have to be moved before the next prompt.
         parts.holdsBackCancelledApps = false

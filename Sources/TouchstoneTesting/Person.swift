@@ -162,7 +162,7 @@ final class Person: Sendable {
                 guard let prompt = reply.prompt else { return nil }
                 let isNew = state.shown?.identifier != prompt.identifier
                 state.shown = prompt
-                state.isActing = false
+                state.isActing = isNew && state.device != nil
                 state.seen.removeAll { $0.identifier == prompt.identifier }
                 state.seen.append((prompt.identifier, SimulatedDevice.Prompt(prompt)))
                 return isNew ? state.device.map { (prompt.identifier, $0) } : nil
@@ -176,6 +176,7 @@ final class Person: Sendable {
         if let seen {
             // From then on the sensor counts. One that is gone by now needs none.
             _ = try? seen.device.client().call(AgentInterface.ConfirmShown.self, .init(prompt: seen.identifier))
+            state.withLock { if $0.shown?.identifier == seen.identifier { $0.isActing = false } }
         }
         act()
     }

@@ -16,7 +16,7 @@ from device import Device, Evaluation, check, confirm, equal, main, wait_for
 import varlink
 
 PASSCODE = "271828"
-# Evaluates three times a second, each time on another connection, and tells each answer. The argument is the socket.
+# Evaluates once a second, each time on another connection, and tells each answer. The argument is the socket.
 GREEDY = """
 import json, socket, sys, threading, time
 
@@ -40,7 +40,7 @@ def ask():
 
 while True:
     threading.Thread(target=ask, daemon=True).start()
-    time.sleep(1 / 3)
+    time.sleep(1)
 """
 
 

@@ -140,8 +140,9 @@ ALL = {"class": {"string": "genp"}, "m_Limit": {"string": "m_LimitAll"}, "r_Data
 # Begins searches and hangs up.
 ABANDONER = ASK + """
 kept = [connect() for _ in range(int(sys.argv[2]))]
-for connection in kept: send(connection, "Keychain.CopyMatching", query=json.loads(sys.argv[3]))
-for connection in kept: connection.close()
+for connection in kept:
+    send(connection, "Keychain.CopyMatching", query=json.loads(sys.argv[3]))
+    connection.close()
 say("ready")
 sys.stdin.read()
 """
@@ -402,6 +403,8 @@ def passwords_of_one_app_keep_no_other_waiting():
             with App(device, SETTER, 100, path) as setter:
                 equal(setter.hear(), "ready", "the other app")
                 beside = statistics.median(seconds() for _ in range(9))
+            # The machine may have become busy meanwhile.
+            alone = max(alone, statistics.median(seconds() for _ in range(9)))
             print(f"  a password alone: {alone * 1000:.0f} ms, beside a hundred of another app: {beside * 1000:.0f} ms")
             # In one queue it is a hundred times as long.
             check(beside < 25 * alone, f"{beside:.2f} s, {alone:.2f} s alone")

@@ -65,13 +65,15 @@ def a_killed_export_leaves_the_last_backup(one, two):
 
 @two_devices
 def a_killed_import_is_run_again(one, two):
-    large(one, 400)
+    # So many that each kill comes in the middle.
+    count = 1500
+    large(one, count)
     file = one.work / "backup.age"
     backup(one, "export", file)
     first = Interrupted(two, "import", file)
     check(first.kill(lambda: accounts(two)), "the command was killed")
     found = len(accounts(two))
-    check(0 < found < 400, f"{found} items after the command was killed")
+    check(0 < found < count, f"{found} items after the command was killed")
     # The daemon under it.
     second = Interrupted(two, "import", file)
     wait_for(lambda: len(accounts(two)) > found, "more items")
@@ -82,15 +84,15 @@ def a_killed_import_is_run_again(one, two):
     two.processes += [*two.daemons.values()]
     two.run("device", "unlock", input=f"{PASSCODE}\n")
     found = len(accounts(two))
-    check(0 < found < 400, f"{found} items after the daemon was killed")
+    check(0 < found < count, f"{found} items after the daemon was killed")
     said = backup(two, "import", file).stdout
-    check(f"{400 - found} added" in said and f"{found} kept" in said, said)
+    check(f"{count - found} added" in said and f"{found} kept" in said, said)
     query = {
         "class": {"string": "genp"}, "m_Limit": {"string": "m_LimitAll"}, "r_Attributes": {"boolean": True},
         "r_Data": {"boolean": True},
     }
     _, reply = call(two.connect(), "Keychain.CopyMatching", query=query)
-    equal(len(reply["items"]), 400, "items")
+    equal(len(reply["items"]), count, "items")
     for item in reply["items"]:
         text = base64.b64decode(item["data"]).decode()
         check(text.startswith(item["attributes"]["acct"]["string"] + " x"), "each item has its own secret")

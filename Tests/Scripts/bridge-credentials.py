@@ -2,6 +2,7 @@
 """Passwords for git and docker: git's and docker's protocols, and who is asked. bridge-git and bridge-registry have the real clients."""
 
 import base64
+import concurrent.futures
 import json
 import os
 import shutil
@@ -29,6 +30,7 @@ def git_keeps_a_password_and_the_owner_is_asked_for_it(device, resident, person)
     """GC-1, GC-2, GC-12, GC-13, GC-15."""
     git(resident, "credential", "approve", input=KEPT)
     equal(person.asked(), 0, "prompts for a new password")
+    began = time.monotonic()
     found = git(resident, "credential", "fill", input=ASKED)
     check("username=octocat\npassword=correct horse\n" in found, found)
     prompt = person.prompts[0]
@@ -40,7 +42,9 @@ def git_keeps_a_password_and_the_owner_is_asked_for_it(device, resident, person)
     git(resident, "credential", "approve", input=KEPT)
     found = git(resident, "credential", "fill", input=ASKED)
     check("correct horse" in found, found)
-    equal(person.asked(), 0, "prompts within the minute, and for a password that is kept already")
+    again = person.asked()
+    if time.monotonic() - began < 60:
+        equal(again, 0, "prompts within the minute, and for a password that is kept already")
     # Another session is another starter.
     found = git(resident, "credential", "fill", input=ASKED, start_new_session=True)
     check("correct horse" in found, found)
@@ -314,12 +318,21 @@ def what_a_request_needed_is_given_back(device, resident, person):
         with open(f"/proc/{resident.process.pid}/statm") as file:
             return int(file.read().split()[1])
 
+    def in_use_by(fill):
+        """The most pages while it runs."""
+        most = 0
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            filled = pool.submit(fill)
+            while not filled.done():
+                most = max(most, resident_pages())
+                time.sleep(0.001)
+            filled.result()
+        return most
+
     git(resident, "credential", "approve", input=KEPT)
     # Until the start is over, and given back.
     time.sleep(3)
-    for _ in range(3):
-        git(resident, "credential", "fill", input=ASKED)
-        in_use = resident_pages()
+    in_use = max(in_use_by(lambda: git(resident, "credential", "fill", input=ASKED)) for _ in range(3))
     wait_for(lambda: resident_pages() < in_use * 3 // 4, f"fewer than {in_use} pages")
     check("correct horse" in git(resident, "credential", "fill", input=ASKED), "it does not answer any more")
 

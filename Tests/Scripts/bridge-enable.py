@@ -61,6 +61,14 @@ class Home:
     def states(self, status=0):
         return {each["name"]: each["state"] for each in json.loads(self.device.run("bridge", "status", "--json", status=status).stdout)}
 
+    def wait_for_answers(self, *names):
+        """Waits for these bridges, which have just been started."""
+        def answer():
+            states = {each["name"]: each["state"] for each in json.loads(self.device.touchstone("bridge", "status", "--json").stdout)}
+            return all(states[name] == "answers" for name in names)
+
+        wait_for(answer, f"{names} to answer")
+
     def row(self, name, status=None):
         report = json.loads(self.device.touchstone("doctor", "--json").stdout)
         (found,) = [each for each in report["findings"] if each["topic"] == f"{name} bridge"]
@@ -123,6 +131,7 @@ def ssh_and_git_are_enabled_and_disabled():
         check("password=correct horse" in place.run("git", "credential", "fill", input="protocol=https\nhost=git.example\n"), "git's password")
         equal([os.path.basename(prompt["client"]["identifier"]) for prompt in person.prompts], ["git"], "who asks for a password")
         place.systemctl("is-active", "touchstone-credentials.service")
+        place.wait_for_answers("ssh", "credentials", "git")
         equal(place.states(), {"ssh": "answers", "credentials": "answers", "git": "answers", "docker": "notEnabled",
                                "secret-service": "notEnabled", "pkcs11": "notEnabled", "fido": "notEnabled"}, "the bridges")
         for name in ("ssh", "credentials", "git"):
@@ -188,12 +197,13 @@ def a_pkcs11_token_is_enabled_and_disabled():
         equal([os.path.basename(prompt["client"]["identifier"]) for prompt in person.prompts], ["pkcs11-tool"], "who asks")
         (place.path / "digest").unlink()
         (place.path / "signature").unlink()
-        equal((place.states()["pkcs11"], place.row("pkcs11")["state"]), ("answers", "good"), "its state")
+        place.wait_for_answers("pkcs11")
+        equal(place.row("pkcs11")["state"], "good", "the doctor's row")
         check("nothing was changed" in place.bridge("enable", "pkcs11", "--yes"), "enabled once more")
         place.systemctl("stop", "touchstone-pkcs11.socket", "touchstone-pkcs11.service")
         equal(place.states(status=1)["pkcs11"], "broken", "the state of one that was stopped")
         place.mend(place.row("pkcs11"))
-        equal(place.states()["pkcs11"], "answers", "after it was mended")
+        place.wait_for_answers("pkcs11")
         place.bridge("disable", "pkcs11", "--yes")
         place.systemctl("is-active", "touchstone-pkcs11.socket", status=3)
         equal(place.everything, before, "the files after all")
@@ -214,6 +224,7 @@ def what_is_broken_is_said_and_mended():
         equal(found["state"], "bad", f"the row of an agent that was stopped: {found}")
         equal(place.states(status=1)["ssh"], "broken", "the state of an agent that was stopped")
         place.mend(found)
+        place.wait_for_answers("ssh")
         equal(place.row("ssh")["state"], "good", "the row after that command")
         place.run("git", "config", "--global", "--unset-all", "credential.helper")
         found = place.row("git")
@@ -240,6 +251,7 @@ def what_has_the_place_is_not_replaced_silently():
             equal(place.everything, before, f"the files after {name} was refused")
         for name in ("git", "docker"):
             place.bridge("enable", name, "--yes", "--replace")
+        place.wait_for_answers("credentials", "git", "docker")
         equal(place.states(), {"ssh": "notEnabled", "credentials": "answers", "git": "answers", "docker": "answers",
                                "secret-service": "notEnabled", "pkcs11": "notEnabled", "fido": "notEnabled"}, "the bridges")
         equal(json.loads(docker.read_text()), {"auths": {}, "credsStore": "touchstone"}, "docker's settings")
@@ -388,18 +400,18 @@ def the_secret_service_is_enabled_and_disabled():
         equal(person.asked(), 0, "prompts for bringing them in")
         equal(passwords(place, "anna", "bert"), ["correct horse", "staple"], "what came in")
         check(person.asked() > 0, "nobody was asked")
-        equal(place.states()["secret-service"], "answers", "its state")
+        place.wait_for_answers("secret-service")
         equal(place.row("secret-service")["state"], "good", "the doctor's row")
         check("is enabled already" in place.bridge("enable", "secret-service", "--yes"), "the second time")
         # It comes back by itself.
         pid = place.systemctl("show", "--property=MainPID", "--value", "touchstone-secret-service.service").strip()
         os.kill(int(pid), 9)
         place.run("secret-tool", "store", "--label=Mail", "user", "carl", input="new")
-        wait_for(lambda: place.states()["secret-service"] == "answers", "the service to be there again")
+        place.wait_for_answers("secret-service")
         place.systemctl("stop", "touchstone-secret-service.service")
         equal(place.states(status=1)["secret-service"], "broken", "the state of one that is stopped")
         place.mend(place.row("secret-service"))
-        equal(place.states()["secret-service"], "answers", "after it was mended")
+        place.wait_for_answers("secret-service")
         keyring(place)
         person.asked()
         said = place.bridge("disable", "secret-service", "--yes")
@@ -489,12 +501,12 @@ def a_disable_that_fails_leaves_the_service():
         person.answer = "finger"
         equal({path: what for path, what in place.everything.items() if "/keyrings" not in path},
               {path: what for path, what in during.items() if "/keyrings" not in path}, "the files after a cancel")
-        wait_for(lambda: place.states()["secret-service"] == "answers", "the service to be there again")
+        place.wait_for_answers("secret-service")
         equal(passwords(place, "anna"), ["correct horse"], "after a cancel")
         # Who starts it is gone, and it runs: that is put back without another program's passwords.
         (place.path / ".local/share/dbus-1/services/org.freedesktop.secrets.service").unlink()
         place.mend(place.row("secret-service"))
-        equal(place.states()["secret-service"], "answers", "after it was mended")
+        place.wait_for_answers("secret-service")
 
 
 def another_provider_is_not_replaced():

@@ -6,6 +6,7 @@ import http.server
 import os
 import subprocess
 import threading
+import time
 
 from bridges import BRIDGES, with_device
 from device import LONGEST_WAIT, REPOSITORY, check, equal, main
@@ -123,7 +124,7 @@ def gits_own_tests_of_helpers_pass(device, resident, person):
     check((tests / "t0303-credential-external.sh").exists(), "git's own tests are not there: run script/git-tests")
     resident.environment |= {
         "GIT_TEST_INSTALLED": "/usr/bin", "GIT_TEST_CREDENTIAL_HELPER": "touchstone", "TEST_OUTPUT_DIRECTORY": str(device.work / "git")}
-    said = resident.run("sh", "t0303-credential-external.sh", "--verbose", cwd=tests)
+    said = resident.run("sh", "t0303-credential-external.sh", "--verbose", cwd=tests, timeout=5 * LONGEST_WAIT)
     equal(sum(line.startswith("ok ") for line in said.splitlines()), 12, f"tests that passed, of\n{said}")
     check("# passed all 12 test(s)\n" in said, said)
     check(any(prompt["reason"] == "read the password of store-user at example.com" for prompt in person.prompts), "nobody was asked")
@@ -207,12 +208,14 @@ def git_clones_and_fetches_over_http(device, resident, person):
     equal(person.asked(), 1, "prompts for the wrong password")
     equal(resident.run(helper, "get", input=place), "", "git has the wrong password forgotten")
     git("credential", "approve", input=place + "password=right one\n")
+    began = time.monotonic()
     git("clone", address, target)
     equal(person.asked(), 1, "prompts of a clone")
     commit(resident, first, source, "two")
     git("-C", target, "fetch", "--all")
     equal(resident.run("git", "-C", target, "log", "-1", "--format=%s", "origin/main"), "two\n", "what was fetched")
-    equal([prompt["reason"] for prompt in person.prompts], [], "prompts of a fetch within the minute")
+    if time.monotonic() - began < 60:
+        equal([prompt["reason"] for prompt in person.prompts], [], "prompts of a fetch within the minute")
     check(server.refused > 0, "the server asked for no password")
     server.shutdown()
 
@@ -232,8 +235,10 @@ def eight_submodules_are_cloned_at_once_with_one_prompt(device, resident, person
     commit(resident, work, project, "parts")
     person.asked()
     # Another session, so that nothing of the steps above is reused.
+    began = time.monotonic()
     git("clone", "--recurse-submodules", "--jobs", "8", f"http://{server.place}/project.git", device.work / "clone", start_new_session=True)
-    equal(person.asked(), 1, "prompts of a clone with eight submodules")
+    if time.monotonic() - began < 60:
+        equal(person.asked(), 1, "prompts of a clone with eight submodules")
     for number in range(8):
         check((device.work / f"clone/part{number}/.git").exists(), f"part{number} is missing")
     server.shutdown()

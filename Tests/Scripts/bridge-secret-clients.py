@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from chromium import Chromium, Site
-from device import LONGEST_WAIT, check, equal, main, wait_for
+from device import LONGEST_WAIT, check, confirm, equal, main, wait_for
 from secretservice import with_bus
 
 # Stores, looks up and removes a password, as a program in C does.
@@ -95,7 +95,7 @@ def the_order_of_calls_in_go(device, bus, person):
     app.ask(f"secret({session!r}, 'Close')")
     equal(person.asked(), 0, "prompts of who made it")
     # It takes whatever comes first from a prompt's path for Completed.
-    person.answer = "nothing"
+    person.answer = lambda prompt: confirm(device, {"prompt": prompt})
     device.run("device", "lock")
     locked = f"call({login!r}, 'org.freedesktop.DBus.Properties', 'Get', '(ss)', ('org.freedesktop.Secret.Collection', 'Locked'))"
     wait_for(lambda: app.ask(locked) == [True], "the service to hear of it")
@@ -241,6 +241,7 @@ def a_browser_is_not_told_that_its_key_was_refused(device, bus, person):
     with concurrent.futures.ThreadPoolExecutor() as pool:
         visit = pool.submit(browser.visit)
         wait_for(lambda: person.prompts, "the prompt")
+        wait_for(bell, "the owner to be told")
         time.sleep(3)
         check(not visit.done(), "the browser went on without its key")
         equal(len(person.prompts), 1, "prompts after a cancel")

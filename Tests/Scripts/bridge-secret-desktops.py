@@ -43,7 +43,7 @@ def the_suite_of_secretstorage(device, bus, person):
     shutil.rmtree(source / "secretstorage")
     version = bus.run("/usr/bin/python3", "-c", "import importlib.metadata as m; print(m.version('SecretStorage'))").strip()
     equal(version, "3.3.3", "the version of Debian's secretstorage")
-    bus.run("/usr/bin/python3", "-m", "unittest", "discover", "-s", "tests", "-t", ".", cwd=source)
+    bus.run("/usr/bin/python3", "-m", "unittest", "discover", "-s", "tests", "-t", ".", cwd=source, timeout=5 * LONGEST_WAIT)
     ran = int(bus.said.split("Ran ")[1].split()[0])
     check(ran >= 20 and "FAILED" not in bus.said, bus.said)
     equal(person.asked(), 0, "prompts")

@@ -105,13 +105,19 @@ def a_device_that_is_away_is_not_an_empty_one(device, bus, person):
     mailer = bus.app("mailer")
     mailer.ask("store('anna', 'correct horse')")
     device.shutdown()
-    equal(len(mailer.ask("secret(ROOT, 'SearchItems', '(a{ss})', ({'user': 'anna'},))[1]")), 1, "what is known to be there, locked")
+
+    def is_locked():
+        found, locked = mailer.ask("secret(ROOT, 'SearchItems', '(a{ss})', ({'user': 'anna'},))")
+        equal(len(found) + len(locked), 1, "what is known to be there")
+        return locked
+
+    wait_for(is_locked, "it to be locked")
     bus.restart(kill=True)
     mailer = bus.app("mailer")
     mailer.say("secret(ROOT, 'SearchItems', '(a{ss})', ({'user': 'anna'},))")
     equal(mailer.answer(), LOCKED, "a search while there is no device")
-    mailer.say("secret(ROOT, 'SearchItems', '(a{ss})', ({'user': 'anna'},))")
     device.boot()
+    mailer.say("secret(ROOT, 'SearchItems', '(a{ss})', ({'user': 'anna'},))")
     device.run("device", "unlock", input="271828\n")
     found, locked = mailer.answer()["value"]
     equal((len(found), locked), (1, []), "the search after the device is there")

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import time
 
-from device import LONGEST_WAIT, check, equal, main, wait_for
+from device import LONGEST_WAIT, check, confirm, equal, main, wait_for
 from secretservice import with_bus
 
 FRONTEND = "/usr/libexec/xdg-desktop-portal"
@@ -207,7 +207,7 @@ def the_portal_waits_for_a_locked_device(device, bus, person):
     """PO-5, PO-9: without an answer, until the device is unlocked or the request is closed; a cancel is 1."""
     frontend = Frontend(bus)
     before = frontend.ask("org.example.Mail")
-    person.answer = "nothing"
+    person.answer = lambda prompt: confirm(device, {"prompt": prompt})
     device.run("device", "lock")
     bus.restart(kill=True)
     frontend.ask("org.example.Mail", "close")

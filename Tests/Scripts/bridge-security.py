@@ -9,7 +9,7 @@ import shutil
 import subprocess
 
 from bridges import BRIDGES, Resident, with_device
-from device import LONGEST_WAIT, check, equal, main, wait_for
+from device import LONGEST_WAIT, check, confirm, equal, main, wait_for
 
 SECURITY = BRIDGES / "touchstone-security"
 
@@ -272,7 +272,7 @@ def too_many_that_wait_are_refused(device, resident, person):
     """SC-2: 51, while the owner has not answered those before."""
     security(resident, "add-generic-password", "-s", "npm", "-a", "me", "-w", input="one")
     equal(security(resident, "find-generic-password", "-s", "npm", "-w"), "one\n", "what is read while nobody waits")
-    person.answer = "nothing"
+    person.answer = lambda prompt: confirm(device, {"prompt": prompt})
     waiting = [
         subprocess.Popen([SECURITY, "find-generic-password", "-s", "npm", "-w"], env=resident.environment,
                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(40)

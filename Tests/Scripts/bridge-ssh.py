@@ -16,6 +16,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 
 from completing import completions
 from device import LONGEST_WAIT, REPOSITORY, Device, check, confirm, equal, main, wait_for
@@ -223,12 +224,15 @@ def messages_are_signed_with_the_finger(bench):
     os.unlink(f"{text}.sig")
     _, prompts = bench.owner.took(lambda: bench.run("ssh-keygen", "-Y", "sign", "-f", file, "-n", "mail", text, status=255))
     equal(prompts, [], "prompts for another namespace")
+    began = time.monotonic()
     _, prompts = bench.owner.took(lambda: sign(status=255), "cancel")
     equal(len(prompts), 1, "prompts of the cancelled one")
     check(not os.path.exists(f"{text}.sig"), "no signature")
     # BR-29: again at once, and the owner is not asked again.
-    _, prompts = bench.owner.took(lambda: sign(status=255))
-    equal(prompts, [], "prompts right after a cancel")
+    result, prompts = bench.owner.took(lambda: sign(status=None))
+    # The device asks again after 10 seconds.
+    if time.monotonic() - began < 8:
+        equal((result.returncode, prompts), (255, []), "right after a cancel")
 
 
 def commits_are_signed(bench):
@@ -255,6 +259,7 @@ def logins_take_the_finger(bench):
     with Server(bench, "sshd-one") as server:
         server.authorized.write_text(file.read_text())
         # SA-10, SA-14: bound to the host whose key signed.
+        began = time.monotonic()
         result, prompts = bench.owner.took(server.login)
         equal((result.stdout, len(prompts)), ("in\n", 1), f"the login {bench.log}")
         check("sign in to" in prompts[0]["reason"] and "root" in prompts[0]["reason"], prompts[0]["reason"])
@@ -264,7 +269,9 @@ def logins_take_the_finger(bench):
         equal(kinds["host"], f"“{server.address}”", "the host as it is claimed")
         # SA-22, BR-25: the same again within 30 seconds is not asked again; SA-16: the host is known by now.
         result, prompts = bench.owner.took(server.login)
-        equal((result.stdout, prompts), ("in\n", []), "the login after it")
+        equal(result.stdout, "in\n", "the login after it")
+        if time.monotonic() - began < 30:
+            equal(prompts, [], "prompts of the login after it")
         bench.ssh("set", "login", "--login-reuse", "0")
         result, prompts = bench.owner.took(server.login)
         equal((result.stdout, len(prompts)), ("in\n", 1), "the login without reuse")
@@ -589,14 +596,17 @@ def hostile_clients_get_nothing(bench):
             connection.sendall(bad)
             equal(connection.recv(1), b"", f"after {bad}")
     # BR-51: of one process 32 connections are served.
-    connections = [bench.connect() for _ in range(40)]
-    served = 0
-    for connection in connections:
-        with contextlib.suppress(OSError):
-            served += ask(connection, b"\x0b")[0] == 12
-    for connection in connections:
-        connection.close()
-    equal(served, 32, "connections of one process")
+    def are_served():
+        with contextlib.ExitStack() as stack:
+            connections = [stack.enter_context(bench.connect()) for _ in range(40)]
+            served = 0
+            for connection in connections:
+                with contextlib.suppress(OSError):
+                    served += ask(connection, b"\x0b")[0] == 12
+        check(served <= 32, f"{served} connections of one process are served")
+        return served == 32
+    # The agent may not have noticed that earlier ones are closed.
+    wait_for(are_served, "32 connections of one process to be served")
     # The twin: with the finger there is a signature, for the same process.
     def signs():
         with bench.connect() as connection:

@@ -82,11 +82,11 @@ class Resident:
         self.process.terminate()
         self.process.wait(LONGEST_WAIT)
 
-    def run(self, *arguments, input="", status=0, **settings):
+    def run(self, *arguments, input="", status=0, timeout=LONGEST_WAIT, **settings):
         """Its standard output, as text."""
         done = subprocess.run(
             [str(argument) for argument in arguments], env=self.environment, input=input.encode() if isinstance(input, str) else input,
-            capture_output=True, timeout=LONGEST_WAIT, **settings)
+            capture_output=True, timeout=timeout, **settings)
         check(status is None or done.returncode == status,
               f"{arguments}: exit {done.returncode}, expected {status}\n{done.stdout}\n{done.stderr.decode(errors='replace')}{self.log}")
         self.said = done.stderr.decode(errors="replace")

@@ -171,7 +171,7 @@ def the_owner_says_no(browser):
 
 
 def a_code_runs_out(browser):
-    with Site(web_request_seconds=3) as site, browser.open(site.server.origin + "/") as page:
+    with Site(web_request_seconds=20) as site, browser.open(site.server.origin + "/") as page:
         page.wait_test("start")
         begin(page)
         page.wait_test("expired", "Nobody was signed in")

@@ -14,6 +14,7 @@ import os
 import pathlib
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -618,7 +619,8 @@ def a_wayland_compositor_shows_it():
             ["weston", "--backend=headless-backend.so", "--socket=wayland-test", "--idle-time=0", "--no-config"],
             env=device.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
-            wait_for(lambda: (device.work / "run/wayland-test").exists(), "the compositor")
+            with socket.socket(socket.AF_UNIX) as probe:
+                wait_for(lambda: probe.connect_ex(str(device.work / "run/wayland-test")) == 0, "the compositor")
             with Agent(device, WAYLAND_DISPLAY="wayland-test", GDK_BACKEND="wayland") as agent:
                 device.set_up(RIGHT, "thumb")
                 evaluation = Evaluation(device, reason="read your mail")

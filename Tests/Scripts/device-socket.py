@@ -37,6 +37,10 @@ def installed():
             yield device
 
 
+def state_of_service(device):
+    return subprocess.run(["systemctl", "--user", "--quiet", "is-active", SERVICE], env=device.environment).returncode
+
+
 def use(device):
     device.run("item", "list")
     check(device.status is not None, "it is off after its use")
@@ -65,8 +69,7 @@ def boots_when_it_is_first_used():
         equal(stat.S_IMODE(facts.st_mode), 0o600, "the mode of its socket")
         use(device)
         # Active, because the supervisor has said that it is ready.
-        wait_for(lambda: subprocess.run(
-            ["systemctl", "--user", "--quiet", "is-active", SERVICE], env=device.environment).returncode == 0, "the service")
+        wait_for(lambda: state_of_service(device) == 0, "the service")
         first = processes(device)
 
         said = device.run("device", "boot", "test", status=1).stderr
@@ -81,8 +84,7 @@ def boots_when_it_is_first_used():
         running = processes(device)
         device.shutdown()
         has_ended(device, running)
-        wait_for(lambda: subprocess.run(
-            ["systemctl", "--user", "--quiet", "is-active", SERVICE], env=device.environment).returncode == 3, "the service to stop")
+        wait_for(lambda: state_of_service(device) == 3, "the service to stop")
         equal(device.socket.stat().st_ino, facts.st_ino, "the socket of a device that is off")
         said = device.run("device", "boot", "test", status=1).stderr
         check(f"systemctl --user stop {SOCKET}" in said, f"by hand while systemd listens: {said}")
@@ -105,7 +107,7 @@ def setup_goes_on_with_it():
         said = device.touchstone("setup")
         check("Sensor:" in said.stdout, said.stdout + said.stderr)
         check(device.status is not None, "it is off after the first step")
-        systemctl(device, "is-active", SERVICE)
+        wait_for(lambda: state_of_service(device) == 0, "the service")
 
 
 def ends_with_the_session():

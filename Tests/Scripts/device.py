@@ -129,7 +129,7 @@ class Device:
 
         return subprocess.run(
             [str(self.programs / "touchstone"), *arguments], env=self.environment, input=input, text=True,
-            capture_output=True, timeout=60, preexec_fn=become if self.user else None)
+            capture_output=True, timeout=2 * LONGEST_WAIT, preexec_fn=become if self.user else None)
 
     def run(self, *arguments, input="", status=0):
         result = self.touchstone(*arguments, input=input)
@@ -140,7 +140,7 @@ class Device:
         return result
 
     def boot(self):
-        self.run("device", "boot", self.name, "--detach")
+        self.run("device", "boot", self.name, "--detach", "--wait", str(LONGEST_WAIT))
         self.processes += [self.supervisor, *self.daemons.values()]
 
     def shutdown(self):

@@ -114,7 +114,7 @@ def the_owner_is_asked_once_and_can_change_the_answer():
 
         device.run("device", "face-id-permission", "deny", app.path)
         equal(app.evaluate(), "-6", "policy 1, denied")
-        device.run("device", "reboot")
+        device.run("device", "reboot", "--wait", str(LONGEST_WAIT))
         device.run("device", "unlock", input="271828\n")
         equal(permissions(device), [f"denied  {app.path}"], "the answers after a restart")
         equal(app.evaluate(), "-6", "policy 1, denied")

@@ -65,6 +65,7 @@ class Device(dbus.service.Object):
             # Of hints that come too fast the first of a burst is shown: each of them is it some time.
             for text, flag in told[::1 if number % 2 else -1]:
                 self.VerifyStatus(text, flag)
+            time.sleep(0.001)
             self.Garbage([1, 2, 3])
             # Some of it from this connection, and of another reader.
             signal = dbus.lowlevel.SignalMessage("/another", DEVICE, "VerifyStatus")
@@ -102,7 +103,7 @@ device.Release()
 
 # Sends the enclave what fprintd and logind would say, over and over, past every match rule: a signal may have one receiver.
 FLOOD = """
-import sys
+import sys, time
 import dbus, dbus.lowlevel
 bus = dbus.SystemBus()
 signals = []
@@ -120,6 +121,7 @@ print("ready", flush=True)
 while True:
     for signal in signals: bus.send_message(signal)
     bus.flush()
+    time.sleep(0.001)
 """
 
 
@@ -338,12 +340,21 @@ def a_restarted_service_is_found_again():
         device.set_up(PASSCODE)
         reader.enroll(INDEX, "A", device)
         with Prompts(device) as prompts:
-            evaluation = Evaluation(device)
-            wait_for(lambda: reader.is_open, "the reader to be claimed")
-            reader.stop()
-            prompts.until("show", hint="readerFailed", failures=0)
-            reader.start_fprintd()
-            equal(prompts.until("show", phase="biometry", failures=0).get("hint"), None, "the hint once it works")
+            for _ in range(5):
+                wait_for(lambda: can_evaluate(device)[0] is None, "the policy with the service")
+                evaluation = Evaluation(device)
+                wait_for(lambda: reader.is_open, "the reader to be claimed")
+                reader.stop()
+                prompts.until("show", hint="readerFailed", failures=0)
+                reader.start_fprintd()
+                wait_for(
+                    lambda: prompts.comes("show", 0.3, phase="biometry", failures=0) or evaluation.answer,
+                    "the service to be found again")
+                if not evaluation.answer:
+                    break
+                # A busy machine may start the service after the three seconds that it is waited for.
+                equal(evaluation.answer[1].get("code"), -6, "the evaluation that waited in vain")
+            equal(prompts.last.get("hint"), None, "the hint once it works")
             reader.touch("A")
             equal(evaluation.result()[0], None, "the evaluation")
             # And where it does not come back.
@@ -446,6 +457,12 @@ def memory(pid):
     return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+def next_state(device, *seen):
+    """Waits until the enclave has looked: the domain state, which is none of these."""
+    return wait_for(
+        lambda: (state := can_evaluate(device)[1]) not in (None, *seen) and state, "the domain state to be another")
+
+
 def without_the_templates_an_enrolment_that_is_heard_of_counts():
     """Where fprintd's files are root's: the names are the same, and somebody enrolled."""
     with Reader() as reader:
@@ -458,12 +475,11 @@ def without_the_templates_an_enrolment_that_is_heard_of_counts():
             equal(device.status["sensor"]["areTemplatesRead"], False, "whether the templates are read")
             check("known only by their names" in device.run("doctor").stdout, "the doctor's report")
             reader.enroll(INDEX, "B")
-            wait_for(lambda: can_evaluate(device)[1] != states[0], "the domain state to be another")
-            states.append(can_evaluate(device)[1])
+            states.append(next_state(device, *states))
             reader.enroll("left-thumb", "C")
-            states.append(can_evaluate(device)[1])
+            states.append(next_state(device, *states))
             reader.delete("left-thumb")
-            states.append(can_evaluate(device)[1])
+            states.append(next_state(device, *states))
             check(None not in states and len(set(states)) == 4, f"every domain state is another: {states}")
 
 
@@ -491,8 +507,7 @@ def an_enrolment_while_there_was_no_reader_counts():
         # By another fprintd than the one that is there when it is asked.
         reader.stop()
         reader.start_fprintd()
-        wait_for(lambda: can_evaluate(device)[0] is None, "the policy with the reader")
-        check(can_evaluate(device)[1] not in (None, state), "the domain state is another")
+        next_state(device, state)
 
 
 def an_enrolment_by_who_holds_the_reader_counts_before_the_next_touch():

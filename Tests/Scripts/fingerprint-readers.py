@@ -3,7 +3,7 @@
 
 import socket
 
-from device import Device, Evaluation, call, check, equal, main, wait_for
+from device import LONGEST_WAIT, Device, Evaluation, call, check, equal, main, wait_for
 from enclave import BIOMETRY_CURRENT_SET, PRIVATE_KEY_USAGE, create_key, encode, new_context
 from reader import Prompts, Reader, can_evaluate, with_reader
 
@@ -98,7 +98,7 @@ def the_passcode_moves_to_another_reader():
         device.run("device", "sensor", "forget", input=f"{PASSCODE}\n")
         check(not is_there(), "the key of the set that is forgotten")
         wait_for(lambda: can_evaluate(device) == (-7, None), "the policy with nothing enrolled")
-        equal(device.status["sensor"]["name"], OTHER[:64], "the reader")
+        wait_for(lambda: device.status["sensor"]["name"] == OTHER[:64], "the other reader's name")
         enroll_there(reader)
         wait_for(lambda: can_evaluate(device)[0] is None, "the policy with the other reader")
         check(can_evaluate(device)[1] != state, "the domain state is another")
@@ -124,7 +124,7 @@ def a_device_takes_a_reader_later():
             reader.touch("A")
             equal(evaluation.result()[0], None, "the evaluation")
         # And after a restart.
-        device.run("device", "reboot")
+        device.run("device", "reboot", "--wait", str(LONGEST_WAIT))
         device.run("device", "unlock", input=f"{PASSCODE}\n")
         wait_for(lambda: can_evaluate(device)[0] is None, "the policy after a restart")
 

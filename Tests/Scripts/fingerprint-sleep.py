@@ -124,7 +124,7 @@ def only_logind_says_that_the_machine_sleeps():
                 started = time.monotonic()
                 reader.touch("A")
                 equal(evaluation.result()[0], None, "the evaluation")
-                check(time.monotonic() - started < 5, "and at once")
+                check(time.monotonic() - started < 25, "and at once")
 
 
 main(

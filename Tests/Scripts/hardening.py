@@ -2,6 +2,7 @@
 """Attacks by another user, and by other programs of the same one. Runs as root, so that it can be anybody."""
 
 import base64
+import contextlib
 import ctypes
 import errno
 import functools
@@ -206,7 +207,11 @@ def the_daemons_dump_no_core_and_gain_nothing(device):
         equal(core.split()[4:6], ["0", "0"], f"{program}: core limits")
     # Nothing of the private socket pairs, or of anything else, is left open in the supervisor's other child.
     for program, pid in device.daemons.items():
-        targets = {entry: os.readlink(f"/proc/{pid}/fd/{entry}") for entry in os.listdir(f"/proc/{pid}/fd")}
+        targets = {}
+        for entry in os.listdir(f"/proc/{pid}/fd"):
+            # It may be closed since.
+            with contextlib.suppress(FileNotFoundError):
+                targets[entry] = os.readlink(f"/proc/{pid}/fd/{entry}")
         if program == "touchstone-enclave":
             files = [target for target in targets.values() if target.endswith((".db", ".db-wal", ".sock"))]
             equal(files, [], "the enclave's open files of the keychain")

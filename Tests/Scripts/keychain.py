@@ -4,7 +4,7 @@ import base64
 import os
 import subprocess
 
-from device import Device, call, equal
+from device import LONGEST_WAIT, Device, call, equal
 
 PASSCODE = "271828"
 PASSPHRASE = "four words make a passphrase"
@@ -36,7 +36,7 @@ def backup(device, direction, file, *options, passphrase=PASSPHRASE, passcode=PA
     result = subprocess.run(
         [*prefix, str(device.programs / "touchstone"), "keychain", direction, str(file), "--passphrase-fd", str(read),
          *options], env=device.environment, input=f"{passcode}\n", text=True, capture_output=True, pass_fds=[read],
-        timeout=60)
+        timeout=10 * LONGEST_WAIT)
     os.close(read)
     equal(result.returncode, status, f"{direction}: {result.stdout}{result.stderr}")
     return result

@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from completing import completions
-from device import PROGRAMS, Device, Evaluation, check, confirm, equal, main, wait_for
+from device import LONGEST_WAIT, PROGRAMS, Device, Evaluation, check, confirm, equal, main, wait_for
 
 TOUCHSTONE = PROGRAMS / "touchstone"
 
@@ -134,7 +134,7 @@ def every_change_is_found():
 def it_goes_on_over_restarts_and_shows_crashes():
     with Device() as device:
         before = used(device)
-        device.run("device", "reboot")
+        device.run("device", "reboot", "--wait", str(LONGEST_WAIT))
         wait_for(lambda: device.status, "the device to be there again")
         wait_for(lambda: len(lines(device)) >= len(before) + 2, "the log to go on")
         device.processes += device.daemons.values()

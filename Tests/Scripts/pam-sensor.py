@@ -88,6 +88,7 @@ def it_is_as_good_as_the_passcode_where_either_will_do():
         with Prompts(device) as prompts:
             evaluation = Evaluation(device, policy=1)
             equal(evaluation.result()[1].get("code"), -6, "an evaluation of biometry alone")
+            service.tell("no match once")
             evaluation = Evaluation(device, policy=2)
             prompts.until("show", phase="biometry", failures=1)
             service.tell("match")
@@ -217,7 +218,10 @@ def a_program_as_a_module_recognises_or_does_not():
     """The real module pam_exec, by which a program that looks through a camera says what it saw."""
     with Service() as service:
         program = service.work / "look"
-        program.write_text(f"#!/bin/sh\ngrep -q ^match {service.told}\n")
+        # The first time it is no match. Then it waits until the test says what to see.
+        program.write_text(
+            f"#!/bin/sh\nmkdir {service.work}/asked 2>/dev/null && exit 1\n"
+            f"for pause in $(seq 100); do grep -q ^match {service.told} && exit; sleep 0.1; done\nexit 1\n")
         program.chmod(0o755)
         (service.directory / "camera").write_text(
             f"auth sufficient pam_exec.so quiet {program}\nauth required pam_deny.so\n")

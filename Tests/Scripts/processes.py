@@ -10,6 +10,9 @@ import time
 
 from device import LONGEST_WAIT, PROGRAMS, Device, Evaluation, call, check, confirm, equal, is_alive, main, wait_for
 
+# Of a device that does not answer, in seconds.
+SILENCE = 6.0
+
 
 def waiting_evaluation(device):
     """An agent that shows the prompt of an app that waits."""
@@ -67,13 +70,13 @@ def a_device_that_answered_is_never_given_up():
 
 def daemons_that_hang_are_replaced():
     with Device(boot=False) as device:
-        device.run("device", "boot", device.name, "--detach", "--silence", "1.2")
+        device.run("device", "boot", device.name, "--detach", "--silence", str(SILENCE))
         device.set_up("271828", "thumb")
         for program in ("touchstoned", "touchstone-enclave"):
             before = device.daemons
             device.processes += [device.supervisor, *before.values()]
             # For longer than the silence that is allowed: those that answer are left alone.
-            time.sleep(2.5)
+            time.sleep(SILENCE + 2)
             equal(device.daemons, before, "the daemons of a device that answers")
             stopped = time.monotonic()
             os.kill(before[program], signal.SIGSTOP)
@@ -82,21 +85,21 @@ def daemons_that_hang_are_replaced():
                 f"both daemons to be replaced when {program} hangs")
             took = time.monotonic() - stopped
             print(f"  {program}: {took:.1f} s")
-            check(1 < took < LONGEST_WAIT, f"{took:.1f} s until a daemon that hangs was replaced")
+            check(SILENCE / 2 < took < LONGEST_WAIT, f"{took:.1f} s until a daemon that hangs was replaced")
             status = wait_for(lambda: device.status, "the device to answer")
             equal((status["isPasscodeSet"], status["isLocked"]), (True, True), "the device")
             check(not any(is_alive(pid) for pid in before.values()), "both old ones are gone")
-        check(device.log.count("has not answered for 1.2 s") == 2, device.log)
+        check(device.log.count(f"has not answered for {SILENCE:g} s") == 2, device.log)
         device.processes += device.daemons.values()
 
 
 def a_stopped_supervisor_finds_nobody_hung():
     with Device(boot=False) as device:
-        device.run("device", "boot", device.name, "--detach", "--silence", "1.2")
+        device.run("device", "boot", device.name, "--detach", "--silence", str(SILENCE))
         before = device.daemons
         os.kill(device.supervisor, signal.SIGSTOP)
         # As a laptop that sleeps: nobody asked, so nobody was silent.
-        time.sleep(2.5)
+        time.sleep(SILENCE + 2)
         os.kill(device.supervisor, signal.SIGCONT)
         time.sleep(1)
         equal(device.daemons, before, "the daemons")

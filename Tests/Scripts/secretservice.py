@@ -215,10 +215,10 @@ GLib.MainLoop().run()
             process.kill()
             process.wait(LONGEST_WAIT)
 
-    def run(self, *arguments, input="", status=0, **settings):
+    def run(self, *arguments, input="", status=0, timeout=LONGEST_WAIT, **settings):
         """A program of Debian's: its standard output."""
         done = subprocess.run([str(argument) for argument in arguments], env=self.environment, input=input.encode(),
-                              capture_output=True, timeout=LONGEST_WAIT, **settings)
+                              capture_output=True, timeout=timeout, **settings)
         self.said = done.stderr.decode(errors="replace")
         check(status is None or done.returncode == status,
               f"{arguments}: exit {done.returncode}, expected {status}\n{done.stdout}\n{self.said}{self.log}")

@@ -98,7 +98,8 @@ def a_person_sets_up_a_device_with_a_finger():
 class LateBus:
     """A bus in the bus's place that brings the enclave everything late while `is_late`, as a busy machine does."""
 
-    SECONDS = 0.7
+    # A look is waited for half a second.
+    SECONDS = 0.55
 
     def __init__(self, reader):
         self.bus, self.reader, self.is_late = reader.work / "late-bus", reader.bus, False

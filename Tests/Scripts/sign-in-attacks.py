@@ -436,13 +436,13 @@ def the_clients_clock_does_not_matter(server):
 
 
 def what_expired_is_refused(server):
-    """On a server whose challenges and pages' codes are good for a second."""
+    """On a server whose challenges and pages' codes are good for six seconds."""
     user = User(server)
     user.sign_in()
     challenge = user.challenge()
     asked, browser = ask_for_page(user)
     # The server's clock is what counts; there is none but the real one in its process.
-    time.sleep(1.2)
+    time.sleep(6.5)
     refused(user.post("/v1/sessions", user.sign_in_request(challenge)), "an expired challenge")
     refused(user.post("/v1/web/requests/approve", approve(user, asked)), "an expired page's request")
     equal(user.get("/v1/web/requests/state", browser).json["state"], "expired", "the page's state")
@@ -576,7 +576,7 @@ def times_do_not_tell_who_is_there(server):
         return time.perf_counter() - started
 
     def compare(what, known, unknown, times):
-        for more in range(1, 6):
+        for more in range(1, 12):
             # In turns, and each as often first, so that what else the machine does meets both.
             sides = {known: [], unknown: []}
             for pair in range(times * more):
@@ -608,10 +608,20 @@ def times_do_not_tell_who_is_there(server):
 
 def who_asks_too_often_waits(server):
     user, stranger = User(server), User(server)
-    # All within one window of a minute.
-    if time.time() % 60 > 45:
-        time.sleep(60 - time.time() % 60 + 0.1)
+    # All within one window of a minute; a busy machine may need one from its beginning.
+    for latest in (45, 5, 5):
+        if time.time() % 60 > latest:
+            time.sleep(60 - time.time() % 60 + 0.1)
+        window = time.time() // 60
+        try:
+            return they_wait(server, user, stranger)
+        except AssertionError:
+            if window == time.time() // 60:
+                raise
+    raise AssertionError("no minute was long enough")
 
+
+def they_wait(server, user, stranger):
     def challenges(who, key):
         return who.post("/v1/challenges", {"keyID": b64(key), "purpose": "sign-in"})
 
@@ -805,10 +815,10 @@ def slow_clients_hold_nobody_up(server):
         slow.append(connection)
     # Others are served meanwhile.
     worst = max(timed_get(server) for _ in range(10))
-    check(worst < 2, f"an answer took {worst:.1f} s beside slow clients")
+    check(worst < SLOW_SECONDS - 5, f"an answer took {worst:.1f} s beside slow clients")
     closed = 0
     for connection in slow:
-        connection.settimeout(max(0.1, SLOW_SECONDS + 5 - (time.monotonic() - started)))
+        connection.settimeout(max(0.1, LONGEST_WAIT - (time.monotonic() - started)))
         with contextlib.suppress(ConnectionError, TimeoutError):
             while connection.recv(4096):
                 pass
@@ -1094,9 +1104,9 @@ def a_shutdown_finishes_what_runs():
             connection.settimeout(LONGEST_WAIT)
             message = head(f"Content-Length: {len(request)}", path="/v1/sessions") + request
             connection.sendall(message[:-10])
-            # It runs: its head is there, and its body not.
-            wait_for(lambda: timed_get(server) < 2, "the server")
-            time.sleep(0.1)
+            # Until the server has its head. Its event loops take connections in turn, so one of these is answered after it on its own loop.
+            for _ in range(2 * os.cpu_count()):
+                alive(server)
             server.process.send_signal(signal.SIGTERM)
             wait_for(lambda: not can_connect(server), "the server to take no more connections")
             connection.sendall(message[-10:])
@@ -1131,7 +1141,7 @@ def nothing_secret_is_in_the_log(server):
 
 
 def the_keys_of_tokens_change(server):
-    """On a server whose keys sign for four seconds."""
+    """On a server whose keys sign for sixteen seconds."""
     user = User(server)
     session = user.sign_in()
 
@@ -1143,7 +1153,7 @@ def the_keys_of_tokens_change(server):
 
     first = kid(session.access)
     # The next key is shown before it signs, and the earlier one after it has signed its last.
-    seen, limit = {first}, time.monotonic() + 30
+    seen, limit = {first}, time.monotonic() + 90
     while kid(session.access) == first:
         check(time.monotonic() < limit, "the key that signs does not change")
         shown = keys()
@@ -1162,7 +1172,7 @@ def main_with_servers():
         postgresql = stack.enter_context(PostgreSQL("fsync=off"))
         # With room for all that one test asks for; the limits are looked at on the others.
         sqlite = stack.enter_context(Server(limit_per_key=100_000, limit_per_account=100_000))
-        short = stack.enter_context(Server(challenge_seconds=1, web_request_seconds=1, token_key_seconds=4))
+        short = stack.enter_context(Server(challenge_seconds=6, web_request_seconds=6, token_key_seconds=16))
         first = stack.enter_context(Server(postgresql.new_database(), postgresql.environment))
         second = stack.enter_context(Server(like=first))
 

@@ -13,7 +13,7 @@ from signin import PASSWORD, Server
 SCHEMATHESIS = REPOSITORY / ".build-python/bin/schemathesis"
 EXAMPLES = 12
 # How long one of the two runs may take.
-SECONDS = 240
+SECONDS = 800
 
 # 413 is a refusal too, and which characters show is more than a schema can say.
 SETTINGS = """

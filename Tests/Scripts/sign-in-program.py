@@ -173,7 +173,12 @@ def counts_have_a_port_of_their_own():
         equal(Client(server).get("/metrics").status, 404, "/metrics for clients")
         equal(Client(server).get("/readyz").status, 404, "/readyz for clients")
         operations = RunningServer(port, server.origin, server.audience)
-        check(b"signin_requests_total" in expect(Client(operations).get("/metrics"), 200).body, "the counts")
+
+        def counts():
+            with contextlib.suppress(OSError, http.client.HTTPException):
+                return Client(operations).get("/metrics")
+
+        check(b"signin_requests_total" in expect(wait_for(counts, "the operations' port"), 200).body, "the counts")
         expect(Client(operations).get("/readyz"), 200)
         equal(Client(operations).get("/v1/devices").status, 404, "a client's route on the operations' port")
 

@@ -258,6 +258,7 @@ def what_a_change_and_a_first_synchronization_cost(laptop, desktop):
             since = time.monotonic()
             wait_for(lambda number=number: desktop.value("item 1") == f"changed {number}", f"the change: {desktop.sync_log}")
             times.append(time.monotonic() - since)
+            wait_for(lambda: len(counter.puts) > 1, "the other device's head")
             counter.rest()
             # The other device's head says that it has the change. How soon an app looks is no matter.
             until_there.append(counter.puts[1] - at)

@@ -98,9 +98,10 @@ class Member(Device):
     def revive(self):
         """Waits until the device answers again after a kill, and unlocks it."""
         def is_unlocked():
-            if self.status and self.status["isLocked"]:
+            status = self.status
+            if status and status["isLocked"]:
                 self.touchstone("device", "unlock", input=f"{PASSCODE}\n")
-            return self.status and not self.status["isLocked"]
+            return status and not status["isLocked"]
 
         wait_for(is_unlocked, f"{self.name} to come back: {self.log}")
 

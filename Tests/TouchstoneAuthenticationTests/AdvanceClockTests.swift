@@ -13,7 +13,7 @@ import TouchstoneLog
 @Suite(.timeLimit(.minutes(10))) struct AdvanceClockTests {
     private let device: SimulatedDevice
 
-    init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 1) }
+    init() throws { device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits) }
 
     private func advance(_ seconds: Double) throws {
         try device.call(DeviceInterface.AdvanceClock.self, .init(seconds: seconds))
@@ -25,7 +25,6 @@ import TouchstoneLog
         for wrong in ["wrong 1", "wrong 2", "wrong 3", "wrong 4"] {
             #expect(throws: SimulatedDeviceError.self) { try device.unlock(passcode: wrong) }
         }
-        // The machine's time goes on too, and on a busy machine this takes some seconds.
         let left = try #require(try device.status.passcodeRetryAfterSeconds)
         #expect((40...60).contains(left))
         try advance(30)
@@ -56,7 +55,7 @@ import TouchstoneLog
             }
             await eventually { isReady.withLock { $0 } }
             device.setAttended(false)
-            // The machine's time goes on too, and on a busy machine this takes some seconds.
+            // A prompt is shown anew with each change.
             func lastShown(_ isExpected: (Double?) -> Bool) -> Bool {
                 shown.withLock { $0.last.map(isExpected) ?? false }
             }

@@ -25,7 +25,7 @@ struct SplitMix: RandomNumberGenerator {
         let isTouch = Bool.random(using: &random)
         var events: [DeviceModel.Event] = []
         for _ in 0..<40 { events.append(.random(isTouch: isTouch, &random)) }
-        guard let first = try await DeviceRun.failure(of: events, isTouch: isTouch, patience: .seconds(20)) else {
+        guard let first = try await DeviceRun.failure(of: events, isTouch: isTouch, patience: .seconds(300)) else {
             return
         }
         let (shorter, failure) = try await Self.shrunk(events, isTouch: isTouch, first)

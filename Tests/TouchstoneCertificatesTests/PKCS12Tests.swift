@@ -262,7 +262,7 @@ import TouchstoneCertificates
             parts.iterations = iterations
             let start = clock.now
             #expect(load(parts.file(), "p").0 == errSecDecode)
-            #expect(clock.now - start < .seconds(5))
+            #expect(clock.now - start < .seconds(100))
         }
     }
 

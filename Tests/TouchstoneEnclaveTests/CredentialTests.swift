@@ -227,7 +227,7 @@ import TouchstoneMemory
         let first = try (0..<Enclave.Limits.credentialJobsPerApp).map { _ in try set("greedy") }
         let second = try set("other")
         host.credentials.resume()
-        for _ in 0...first.count { #expect(happened.wait(timeout: .now() + 60) == .success) }
+        for _ in 0...first.count { #expect(happened.wait(timeout: .now() + 300) == .success) }
         #expect(told.withLock { $0 } == [first[0], first[1], second] + first[2...])
     }
 
@@ -253,7 +253,7 @@ import TouchstoneMemory
         #expect(host.read { enclave, _ in enclave.isCredentialSet(context: context, app: "app") } == false)
         #expect(told.withLock { $0.isEmpty })
         host.credentials.resume()
-        #expect(happened.wait(timeout: .now() + 30) == .success)
+        #expect(happened.wait(timeout: .now() + 300) == .success)
         #expect(told.withLock { $0.map(\.ticket) } == [ticket])
         #expect(told.withLock { $0.map(\.outcome) } == [.succeeded])
         #expect(host.read { enclave, _ in enclave.isCredentialSet(context: context, app: "app") })

@@ -105,9 +105,9 @@ final class RunningEnclave {
             condition.unlock()
         }
 
-        /// The end of what this ticket is of; fails the test after half a minute.
+        /// The end of what this ticket is of; fails the test after five minutes.
         func end(of ticket: String) throws -> EnclaveEvent {
-            let limit = Date(timeIntervalSinceNow: 30)
+            let limit = Date(timeIntervalSinceNow: 300)
             condition.lock()
             defer { condition.unlock() }
             while true {

@@ -496,7 +496,7 @@ import TouchstoneTransport
         let seventeenth = try Told(device, InspectorInterface.Watch.self)
         #expect(seventeenth.all.isEmpty)
         watchers[0].client.close()
-        let limit = Date(timeIntervalSinceNow: 30)
+        let limit = Date(timeIntervalSinceNow: 300)
         while try Told(device, InspectorInterface.Watch.self).all.isEmpty, Date() < limit {}
         #expect(Date() < limit, "a place is free again")
     }

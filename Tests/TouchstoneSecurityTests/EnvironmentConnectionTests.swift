@@ -42,12 +42,13 @@ import TouchstoneTransport
                 let environment = environment.withLock { $0 }
                 guard call.wantsMore else { return call.reply(.init(environment: environment)) }
                 let connection = ObjectIdentifier(call.connection)
+                // Before a change can be told, which would otherwise be told first.
+                call.continue(.init(environment: environment))
                 streams.withLock { $0.append(call) }
                 begun.withLock { $0 += 1 }
                 call.connection.onClose { [self] in
                     streams.withLock { $0.removeAll { ObjectIdentifier($0.connection) == connection } }
                 }
-                call.continue(.init(environment: environment))
             }
             let interface = VarlinkInterface(
                 name: AuthenticationInterface.name, description: [], handlers: [handler])

@@ -231,6 +231,7 @@ import TouchstoneTransport
 
 /// Waits for what happens on another thread without a sign of it.
 func eventually(_ condition: () -> Bool) async {
-    for _ in 0..<400 where !condition() { try? await Task.sleep(for: .milliseconds(5)) }
+    let end = ContinuousClock.now + .seconds(300)
+    while !condition(), ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(5)) }
     #expect(condition())
 }

@@ -44,8 +44,10 @@ import Testing
         defer { try? FileManager.default.removeItem(at: pids) }
         let script = "sleep 600 & echo $$ $! >\(pids.path).new; mv \(pids.path).new \(pids.path); echo retry >&3; wait"
         let began = MonotonicClock.now
-        let (result, retries) = try result(of: script, deadline: 2)
-        #expect(result == .nothing && retries == 1 && MonotonicClock.now - began < 10)
+        var (found, retries) = try result(of: script, deadline: 2)
+        // A busy machine may not have come that far in two seconds.
+        if retries == 0 { (found, retries) = try result(of: script, deadline: 60) }
+        #expect(found == .nothing && retries == 1 && MonotonicClock.now - began < 500)
         for pid in try String(contentsOf: pids, encoding: .utf8).split(whereSeparator: \.isWhitespace).compactMap({
             Int32($0)
         }) {

@@ -8,7 +8,7 @@ import TouchstoneTesting
 @testable import TouchstoneSignIn
 
 /// What is in the keychain, with a device in this process.
-@Suite(.timeLimit(.minutes(5))) struct DeviceKeychainTests {
+@Suite(.timeLimit(.minutes(20))) struct DeviceKeychainTests {
     private let device: SimulatedDevice
     private let keychain = DeviceKeychain()
 

@@ -5,7 +5,7 @@ import TouchstoneSignInProtocol
 @testable import TouchstoneSignIn
 
 /// What comes back from a server that is not ours.
-@Suite(.timeLimit(.minutes(5))) struct HTTPTransportTests {
+@Suite(.timeLimit(.minutes(20))) struct HTTPTransportTests {
     private func failure(_ answer: Data?) async throws -> SignInError? {
         let server = try OddServer { _ in answer }
         // It listens for as long as it is kept.

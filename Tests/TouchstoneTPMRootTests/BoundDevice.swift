@@ -223,7 +223,7 @@ final class BoundDevice {
     }
 
     private func event(of ticket: String) throws -> EnclaveEvent.Answer {
-        let limit = Date(timeIntervalSinceNow: 60)
+        let limit = Date(timeIntervalSinceNow: 300)
         events.condition.lock()
         defer { events.condition.unlock() }
         while true {

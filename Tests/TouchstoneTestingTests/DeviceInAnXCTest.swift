@@ -18,7 +18,7 @@ final class DeviceInAnXCTest: XCTestCase {
             XCTAssertNil(error)
             replied.fulfill()
         }
-        wait(for: [replied], timeout: 30)
+        wait(for: [replied], timeout: 300)
 
         device.reboot()
         var error: NSError?
@@ -62,7 +62,7 @@ final class DeviceOfAClass: XCTestCase {
             XCTAssertTrue(isOwner, "\(String(describing: error))")
             replied.fulfill()
         }
-        wait(for: [replied], timeout: 30)
+        wait(for: [replied], timeout: 300)
         XCTAssertEqual(device.prompts.map(\.app), ["org.example.app"])
     }
 

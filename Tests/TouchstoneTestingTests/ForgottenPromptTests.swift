@@ -6,7 +6,7 @@ import Testing
 import TouchstoneTesting
 
 /// A prompt about which nothing is done fails the test that is to blame, and no other.
-@Suite(.timeLimit(.minutes(5))) struct ForgottenPromptTests {
+@Suite(.timeLimit(.minutes(20))) struct ForgottenPromptTests {
     private static let soon = SimulatedDevice.Unanswered.fails(after: .milliseconds(200))
 
     @Test(
@@ -41,7 +41,7 @@ import TouchstoneTesting
     }
 
     @Test func aPromptThatIsAnsweredInTimeFailsNothing() async throws {
-        let device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .fails(after: .seconds(60)))
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .fails(after: .seconds(300)))
         await device.run {
             async let code = evaluate("test")
             await eventually { device.prompts.count == 1 }
@@ -140,7 +140,7 @@ import TouchstoneTesting
 }
 
 /// Fingers by their numbers and names; one that is not enrolled fails the test where it is presented.
-@Suite(.timeLimit(.minutes(5))) struct FingerTests {
+@Suite(.timeLimit(.minutes(20))) struct FingerTests {
     @Test(
         "A finger that is not enrolled fails the test at once, and the list says who is",
         arguments: [.finger(0), .finger(3), .finger("finger 1"), .finger(.leftLittle)] as [SimulatedDevice.Action])
@@ -197,7 +197,7 @@ import TouchstoneTesting
 }
 
 /// What a person does whenever nothing else is planned.
-@Suite(.timeLimit(.minutes(5))) struct StandingAnswerTests {
+@Suite(.timeLimit(.minutes(20))) struct StandingAnswerTests {
     @Test func aStandingAnswerIsGivenEveryTime() throws {
         let device = try SimulatedDevice(passcode: "1234", fingers: 1)
         device.always(.match, .passcode("1234"))
@@ -219,8 +219,7 @@ import TouchstoneTesting
     }
 
     @Test func aStandingAnswerThatWasTakenBackIsGivenNoMore() throws {
-        let device = try SimulatedDevice(
-            passcode: "1234", fingers: 1, unanswered: .fails(after: .milliseconds(200)))
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .fails(after: .seconds(2)))
         device.always(.match)
         device.run { #expect(read(behind: .biometryAny) == errSecSuccess) }
         device.always()
@@ -230,8 +229,7 @@ import TouchstoneTesting
 
     @Test("A wrong passcode is typed once, and then the test fails")
     func aStandingAnswerThatIsWrongIsNotRepeated() throws {
-        let device = try SimulatedDevice(
-            passcode: "1234", fingers: 1, unanswered: .fails(after: .milliseconds(200)))
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .fails(after: .seconds(2)))
         device.always(.passcode("9999"))
         let failure = failing { device.run { #expect(read(behind: .devicePasscode) == errSecUserCanceled) } }
         #expect(failure?.contains("asks for the passcode") == true)

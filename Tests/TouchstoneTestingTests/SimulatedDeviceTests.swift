@@ -89,7 +89,7 @@ import TouchstoneTransport
 
     @Test("A finger that is presented in the moment in which a prompt comes up is not lost")
     func aFingerAtTheFirstMomentIsNotLost() async throws {
-        let device = try SimulatedDevice(passcode: "1234", fingers: 1)
+        let device = try SimulatedDevice(passcode: "1234", fingers: 1, unanswered: .waits)
         for number in 1...50 {
             let evaluation = Task(priority: .high) {
                 try await device.run {

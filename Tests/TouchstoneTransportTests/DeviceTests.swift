@@ -9,7 +9,7 @@ import TouchstoneDevice
 @testable import TouchstoneTransport
 
 /// What programs outside this package have of a device: calls, streams and sealed passcodes, over a socket.
-@Suite(.timeLimit(.minutes(5))) struct DeviceTests {
+@Suite(.timeLimit(.minutes(20))) struct DeviceTests {
     /// A device whose socket is the probe's.
     private final class Probed {
         let server: ProbeServer

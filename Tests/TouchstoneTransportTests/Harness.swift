@@ -174,8 +174,10 @@ final class ProbeServer: Sendable {
             at: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         path = directory.appendingPathComponent("socket").path
         var configuration = SocketServer.Configuration()
-        // Longer than an overloaded machine takes for a test; the test of the silence sets its own.
+        // Longer than an overloaded machine takes for a test; the tests of these limits set their own.
         configuration.connections.silence = 3600
+        configuration.partialMessageTimeout = 3600
+        configuration.unreadPartTimeout = 3600
         configure(&configuration)
         let (calls, closes, peers) = (calls, closes, peers)
         let interface = VarlinkInterface(

@@ -137,9 +137,15 @@ import TouchstoneCore
         for client in stopped {
             client.send(Array(Self.frame("test.Probe.Take", ofBytes: 3 << 20).utf8.dropLast(1 << 10)))
         }
-        let client = try server.connect()
-        client.send(frame: Self.frame("test.Probe.Take", ofBytes: 3 << 20))
-        #expect(try client.receive().parameter("text") != nil)
+        // On a busy machine this one may not keep the deadline either.
+        var text: String?
+        let limit = Date(timeIntervalSinceNow: longestWaitSeconds)
+        while text == nil, Date() < limit {
+            let client = try server.connect()
+            client.send(frame: Self.frame("test.Probe.Take", ofBytes: 3 << 20))
+            text = try? client.receive().parameter("text")
+        }
+        #expect(text != nil)
         for client in stopped { #expect(client.isClosedByServer()) }
     }
 

@@ -7,7 +7,7 @@ import TouchstoneInterfaces
 @testable import TouchstoneTransport
 
 /// The trace of messages by itself: bounds, and nothing while nobody watches.
-@Suite(.timeLimit(.minutes(5))) struct MessageTraceTests {
+@Suite(.timeLimit(.minutes(20))) struct MessageTraceTests {
     private let trace = MessageTrace()
     private static let route = MessageTrace.Route(caller: .app, callee: .touchstoned)
 

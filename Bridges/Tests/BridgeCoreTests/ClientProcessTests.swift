@@ -27,8 +27,8 @@ import Testing
         program.standardInput = input
         try program.run()
         let process = try #require(ClientProcess(processID: program.processIdentifier))
-        #expect(ExecutingProcess(process, executing: file) == nil)
         Self.wait { process.executable != own.executable }
+        #expect(ExecutingProcess(process, executing: file) == nil)
         let shell = try #require(ExecutedFile(of: program.processIdentifier))
         let executing = try #require(ExecutingProcess(process, executing: shell))
         #expect(executing.isUnchanged)
@@ -43,9 +43,9 @@ import Testing
         #expect(!next.isUnchanged && ExecutingProcess(process, executing: cat) == nil)
     }
 
-    /// Waits until something is so, a minute at most.
+    /// Waits until something is so, five minutes at most.
     private static func wait(_ isSo: () -> Bool) {
-        for _ in 0..<6000 {
+        for _ in 0..<30_000 {
             if isSo() { return }
             usleep(10_000)
         }

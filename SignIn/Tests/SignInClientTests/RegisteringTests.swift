@@ -6,7 +6,7 @@ import TouchstoneSignInServer
 import TouchstoneTesting
 
 /// From the password to a key, and to the next key.
-@Suite(.timeLimit(.minutes(5))) struct RegisteringTests {
+@Suite(.timeLimit(.minutes(20))) struct RegisteringTests {
     @Test("NP-01, NP-20: the password travels once, the key signs its challenge, and from then on a finger is enough")
     func registerAndSignIn() async throws {
         let device = try SimulatedDevice(passcode: "1234", fingers: 1)

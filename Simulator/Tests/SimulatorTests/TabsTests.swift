@@ -80,8 +80,8 @@ import Testing
         let tabs = Tabs()
         tabs.poke()
         let started = ContinuousClock.now
-        tabs.pause(60)
-        #expect(ContinuousClock.now - started < .seconds(30))
+        tabs.pause(1200)
+        #expect(ContinuousClock.now - started < .seconds(600))
     }
 
     @Test("a pause ends when the last tab leaves, and is no longer than its way back") func lastTab() {
@@ -90,8 +90,8 @@ import Testing
         let started = ContinuousClock.now
         tabs.close(one.number)
         tabs.close(other.number)
-        tabs.pause(60)
-        tabs.pause(60)
-        #expect(ContinuousClock.now - started < .seconds(30))
+        tabs.pause(1200)
+        tabs.pause(1200)
+        #expect(ContinuousClock.now - started < .seconds(600))
     }
 }

@@ -138,7 +138,7 @@ import Testing
 @Suite struct SyncthingTests {
     /// What `condition` says at last: copies take their time, and much more on a machine with other work.
     private func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
-        let end = ContinuousClock.now + .seconds(120)
+        let end = ContinuousClock.now + .seconds(600)
         while try await !condition() {
             guard ContinuousClock.now < end else { return false }
             try await Task.sleep(for: .milliseconds(100))

@@ -66,7 +66,7 @@ import Testing
             }
             group.addTask {
                 var (cursor, names) = (StoreCursor.start, [RecordName]())
-                let end = ContinuousClock.now + .seconds(120)
+                let end = ContinuousClock.now + .seconds(600)
                 while names.count < writers * count, ContinuousClock.now < end {
                     names += try await store.everything(since: &cursor, limit: 5)
                 }
@@ -121,15 +121,15 @@ import Testing
         try await store.waitForNews(atMost: .seconds(60))
         for change in 1...3 {
             let started = ContinuousClock.now
-            async let wait: Void = store.waitForNews(atMost: .seconds(60))
+            async let wait: Void = store.waitForNews(atMost: .seconds(1200))
             if change == 2 {
                 #expect(try await other.swapHead(nil, for: Data("a".utf8)))
             } else {
                 try await other.put(recordName("ada", change), record(change))
             }
             try await wait
-            // Far less on a machine with nothing else to do; a wait that heard nothing takes a minute.
-            #expect(ContinuousClock.now - started < .seconds(30))
+            // Far less on a machine with nothing else to do; a wait that heard nothing takes twenty minutes.
+            #expect(ContinuousClock.now - started < .seconds(600))
         }
         // Nothing happened: it takes its time.
         let started = ContinuousClock.now

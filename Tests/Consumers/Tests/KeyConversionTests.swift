@@ -4,7 +4,7 @@ import Security
 import Testing
 import TouchstoneTesting
 
-@Suite(.timeLimit(.minutes(5))) struct KeyConversionTests {
+@Suite(.timeLimit(.minutes(20))) struct KeyConversionTests {
     @Test("Two correspondents, restored from the keychain after a relaunch, still read one another")
     func correspondence() throws {
         let device = try SimulatedDevice(passcode: "1234", fingers: 1)

@@ -57,7 +57,7 @@ import TouchstoneTesting
             let known = LAContext().domainState.biometry.stateHash
             #expect(isSameOwner(as: known))
             try device.removeFinger(1)
-            for _ in 0..<30_000 where button.symbol != "lock" { try await Task.sleep(for: .milliseconds(1)) }
+            for _ in 0..<300_000 where button.symbol != "lock" { try await Task.sleep(for: .milliseconds(1)) }
             #expect(button.symbol == "lock")
             #expect(!isSameOwner(as: known))
             button.disappear()

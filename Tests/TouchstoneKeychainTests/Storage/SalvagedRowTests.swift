@@ -4,7 +4,7 @@ import Testing
 @testable import TouchstoneKeychain
 
 /// Files that were made to be hard to read, rather than damaged: what they say is looked at as often as there is something, and no more.
-@Suite(.timeLimit(.minutes(2))) struct SalvagedRowTests {
+@Suite(.timeLimit(.minutes(20))) struct SalvagedRowTests {
     private static func number(_ value: UInt32) -> Data {
         Data([24, 16, 8, 0].map { UInt8(truncatingIfNeeded: value >> $0) })
     }

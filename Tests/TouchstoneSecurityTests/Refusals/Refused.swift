@@ -92,6 +92,7 @@ enum App {
     static func read(
         before device: SimulatedDevice, context: LAContext? = nil, _ interruption: () async throws -> Void
     ) async throws {
+        device.unanswered = .waits
         nonisolated(unsafe) let context = context
         let (ended, end) = AsyncStream<OSStatus>.makeStream()
         Thread.detachNewThread {

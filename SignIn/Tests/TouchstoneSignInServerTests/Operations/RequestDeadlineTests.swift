@@ -9,7 +9,7 @@ import Testing
 
 /// A server on a port of this machine, whose clients are slow: real sockets, and a deadline short enough to wait for.
 @Suite struct RequestDeadlineTests {
-    static let deadline = TimeAmount.seconds(3)
+    static let deadline = TimeAmount.seconds(5)
 
     /// What came back until the server closed the connection, and after how long.
     static func talk(
@@ -63,28 +63,28 @@ import Testing
         return (text, ContinuousClock.now - start)
     }
 
-    @Test(.timeLimit(.minutes(1))) func requestInTimeIsAnsweredAndTheConnectionThenClosed() async throws {
+    @Test(.timeLimit(.minutes(10))) func requestInTimeIsAnsweredAndTheConnectionThenClosed() async throws {
         let (text, time) = try await Self.talk(pieces: ["GET / HTTP/1.1\r\nHost: x\r\n\r\n"], every: .zero)
         #expect(text.contains("hello"))
-        #expect(time >= .milliseconds(2900))
+        #expect(time >= .milliseconds(4900))
     }
 
     /// A byte at a time, each sooner than any idle time-out: it never ends by itself.
-    @Test(.timeLimit(.minutes(1))) func headerThatDripsIsCutOff() async throws {
-        let bytes = ["GET / HTTP/1.1\r\nHost: x\r\nX: "] + [String](repeating: "y", count: 1000)
+    @Test(.timeLimit(.minutes(10))) func headerThatDripsIsCutOff() async throws {
+        let bytes = ["GET / HTTP/1.1\r\nHost: x\r\nX: "] + [String](repeating: "y", count: 10_000)
         let (text, _) = try await Self.talk(pieces: bytes, every: .milliseconds(20))
         #expect(!text.contains("hello"))
     }
 
-    @Test(.timeLimit(.minutes(1))) func bodyThatDripsIsCutOff() async throws {
+    @Test(.timeLimit(.minutes(10))) func bodyThatDripsIsCutOff() async throws {
         let bytes =
-            ["GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n"] + [String](repeating: "y", count: 1000)
+            ["GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 10000\r\n\r\n"] + [String](repeating: "y", count: 10_000)
         let (_, time) = try await Self.talk(pieces: bytes, every: .milliseconds(20))
-        #expect(time < .seconds(15))
+        #expect(time < .seconds(120))
     }
 
-    @Test(.timeLimit(.minutes(1))) func connectionThatSaysNothingIsClosed() async throws {
+    @Test(.timeLimit(.minutes(10))) func connectionThatSaysNothingIsClosed() async throws {
         let (text, time) = try await Self.talk(pieces: [], every: .zero)
-        #expect(text.isEmpty && time < .seconds(15))
+        #expect(text.isEmpty && time < .seconds(120))
     }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import TouchstoneSignInServer
 
 /// A pipeline that blocks no thread: what may come between it and its answers.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(20)))
 struct PostgreSQLPipelineTests {
     private static func statement(_ text: String, _ values: [SQLValue] = []) -> SQLStatement {
         SQLStatement(text: text, values: values)

@@ -4,7 +4,7 @@ import Testing
 @testable import TouchstoneSignInServer
 
 /// A PostgreSQL of its own, which stops in the middle as if the power had failed.
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(20)))
 struct PostgreSQLRestartTests {
     private struct Tally {
         var registered: Set<Data> = []

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TouchstoneSignInServer
 
-@Suite(.timeLimit(.minutes(3)))
+@Suite(.timeLimit(.minutes(20)))
 struct PostgreSQLStoreTests {
     private func reason(_ error: StoreError?) -> String {
         guard case .unavailable(let text) = error else { return "not unavailable: \(String(describing: error))" }

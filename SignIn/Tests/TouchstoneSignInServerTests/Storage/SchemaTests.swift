@@ -5,7 +5,7 @@ import Testing
 @testable import TouchstoneSignInServer
 
 /// Fixtures are dumps of what the first version wrote; a released version's is never made again.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(20)))
 struct SchemaTests {
     /// A database that statements were run in before a store sees it; how to open it, and how to look into it.
     private func withDatabase(

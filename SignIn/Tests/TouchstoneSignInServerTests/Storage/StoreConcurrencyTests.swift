@@ -4,7 +4,7 @@ import Testing
 @testable import TouchstoneSignInServer
 
 /// Two stores on one database are two server processes to it.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(20)))
 struct StoreConcurrencyTests {
     static let callers = 32
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TouchstoneSignInServer
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(20)))
 struct StoredKeysTests {
     @Test(arguments: Storage.allCases)
     func registeredKeyIsFound(_ storage: Storage) async throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import TouchstoneSignInServer
 
 /// FD-54: a passkey is a key of its account, which a page's session vouches for.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(20)))
 struct StoredPasskeysTests {
     private static func passkey(_ id: String, of account: String = "ana", at time: Date = now) -> StoredKey {
         var key = StoredKey.made(id, of: account, device: "of \(id)", at: time)

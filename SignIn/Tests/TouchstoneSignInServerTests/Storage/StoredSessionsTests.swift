@@ -3,7 +3,7 @@ import Testing
 
 @testable import TouchstoneSignInServer
 
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(20)))
 struct StoredSessionsTests {
     @Test(arguments: Storage.allCases)
     func sessionIsFoundByItsIDAndItsToken(_ storage: Storage) async throws {

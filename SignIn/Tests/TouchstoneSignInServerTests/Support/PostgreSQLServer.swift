@@ -62,7 +62,7 @@ final class PostgreSQLServer: Sendable {
             """
         shell.arguments = [
             "-c", script, "sh", programs, folder,
-            "-c listen_addresses= -c unix_socket_directories=\(folder) -c max_connections=300",
+            "-c listen_addresses= -c unix_socket_directories=\(folder) -c max_connections=300 -c fsync=off",
         ]
         answers = Pipe()
         shell.standardInput = lifeline
@@ -94,7 +94,10 @@ final class PostgreSQLServer: Sendable {
             count += 1
             return "test\(count)"
         }
-        try PostgreSQLConnection(target("postgres")).simple("CREATE DATABASE \(name) \(options)")
+        let connection = try PostgreSQLConnection(target("postgres"))
+        connection.limit = PostgreSQLConnection.migrationLimit
+        try connection.simple("SET statement_timeout = 0; SET lock_timeout = 0")
+        try connection.simple("CREATE DATABASE \(name) \(options)")
         return target(name)
     }
 

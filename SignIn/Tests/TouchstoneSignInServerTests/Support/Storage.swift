@@ -37,7 +37,10 @@ enum Storage: String, CaseIterable, CustomTestStringConvertible, Sendable {
 }
 
 func withFolder(_ body: (String) async throws -> Void) async throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+    // In memory, because a sync of a busy disk takes longer than SQLite waits for another's lock.
+    let memory = URL(filePath: "/dev/shm")
+    let base = FileManager.default.isWritableFile(atPath: memory.path) ? memory : FileManager.default.temporaryDirectory
+    let folder = base.appending(path: UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
     try await body(folder.path)

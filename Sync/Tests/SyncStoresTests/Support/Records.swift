@@ -39,10 +39,10 @@ extension SyncStore {
         throw .damaged("the list does not end")
     }
 
-    /// Lists and gets through faults until `count` records came, or for two minutes, because the writers may be slow.
+    /// Lists and gets through faults until `count` records came, or for ten minutes, because the writers may be slow.
     func follow(until count: Int, limit: Int) async throws -> [RecordName: Data] {
         var (cursor, records) = (StoreCursor.start, [RecordName: Data]())
-        let end = ContinuousClock.now + .seconds(120)
+        let end = ContinuousClock.now + .seconds(600)
         while records.count < count, ContinuousClock.now < end {
             let page = try await persistently { [cursor] () async throws(StoreError) in
                 try await list(since: cursor, limit: limit)
