@@ -129,7 +129,11 @@ private func records(_ bytes: Data) {
 private func query(_ bytes: Data) {
     guard
         let parameters = try? MessageDecoder.decode(KeychainInterface.CopyMatching.Parameters.self, from: bytes),
-        let query = unlessRefused([Status.self], { try KeychainQuery(parameters.query, issuers: parameters.issuers) })
+        let query = unlessRefused(
+            [Status.self, RefusedKey.self],
+            {
+                try KeychainQuery(parameters.query, issuers: parameters.issuers)
+            })
     else { return }
     hold(query.limit.map { $0 > 0 } ?? true, "a limit of nothing")
 }
