@@ -13,7 +13,8 @@ package final class PeerIdentities: PeerSource {
 
     private enum Limits {
         static let digests = 1024
-        static let digestedBytes = 256 << 20
+        /// Twice the largest browser of today.
+        static let digestedBytes = 512 << 20
         static let procFileBytes = 64 << 10
     }
 
