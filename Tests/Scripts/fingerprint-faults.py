@@ -13,7 +13,7 @@ import time
 
 from daemons import Daemons, Fault, compile_fault
 from device import LONGEST_WAIT, Device, Evaluation, check, equal, expect_error, main, wait_for
-from reader import USER, Prompts, Reader, can_evaluate, names_of, with_reader
+from reader import USER, Prompts, Reader, can_evaluate, names_of, next_state, with_reader
 
 PASSCODE = "271828"
 INDEX = "right-index-finger"
@@ -455,12 +455,6 @@ def processor_time(pid):
 def memory(pid):
     """Bytes."""
     return int(pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def next_state(device, *seen):
-    """Waits until the enclave has looked: the domain state, which is none of these."""
-    return wait_for(
-        lambda: (state := can_evaluate(device)[1]) not in (None, *seen) and state, "the domain state to be another")
 
 
 def without_the_templates_an_enrolment_that_is_heard_of_counts():

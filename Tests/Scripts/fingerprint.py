@@ -10,7 +10,7 @@ import time
 
 from device import LONGEST_WAIT, Evaluation, call, check, equal, expect_error, main, wait_for
 from enclave import BIOMETRY_ANY, BIOMETRY_CURRENT_SET, PRIVATE_KEY_USAGE, create_key, encode, new_context
-from reader import Prompts, Reader, can_evaluate, with_reader
+from reader import Prompts, Reader, can_evaluate, next_state, with_reader
 
 PASSCODE = "271828"
 INDEX, THUMB = "right-index-finger", "left-thumb"
@@ -89,12 +89,6 @@ def five_wrong_fingers_lock_the_reader_out():
             prompts.until("show", phase="biometry", failures=0)
             reader.touch("A")
             equal(evaluation.result()[0], None, "the evaluation after the passcode")
-
-
-def next_state(device, *seen):
-    """Waits until the enclave has looked: the domain state, which is none of these."""
-    return wait_for(
-        lambda: (state := can_evaluate(device)[1]) not in (None, *seen) and state, "the domain state to be another")
 
 
 def another_finger_ends_what_is_of_the_current_set():

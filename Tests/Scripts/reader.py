@@ -244,3 +244,9 @@ def can_evaluate(device, policy=1):
     error, reply = call(device.connect(), "Authentication.CanEvaluatePolicy", context=None, policy=policy)
     equal(error, None, "the question")
     return reply.get("code"), reply.get("domainState")
+
+
+def next_state(device, *seen):
+    """Waits until the enclave has looked. Returns the domain state, which differs from those."""
+    return wait_for(
+        lambda: (state := can_evaluate(device)[1]) not in (None, *seen) and state, "the domain state to be another")

@@ -25,11 +25,10 @@ import TouchstoneLog
         for wrong in ["wrong 1", "wrong 2", "wrong 3", "wrong 4"] {
             #expect(throws: SimulatedDeviceError.self) { try device.unlock(passcode: wrong) }
         }
-        let left = try #require(try device.status.passcodeRetryAfterSeconds)
-        #expect((40...60).contains(left))
-        try advance(30)
+        #expect(try device.status.passcodeRetryAfterSeconds == 60)
+        try advance(59)
         #expect(throws: SimulatedDeviceError.self) { try device.unlock(passcode: "1234") }
-        try advance(30)
+        try advance(1)
         try device.unlock(passcode: "1234")
     }
 
@@ -56,14 +55,11 @@ import TouchstoneLog
             await eventually { isReady.withLock { $0 } }
             device.setAttended(false)
             // A prompt is shown anew with each change.
-            func lastShown(_ isExpected: (Double?) -> Bool) -> Bool {
-                shown.withLock { $0.last.map(isExpected) ?? false }
-            }
-            await eventually { lastShown { (40...60).contains($0 ?? 0) } }
-            try advance(30)
-            await eventually { lastShown { (10...30).contains($0 ?? 0) } }
-            try advance(30)
-            await eventually { lastShown { $0 == nil } }
+            await eventually { shown.withLock { $0.last == 60 } }
+            try advance(20)
+            await eventually { shown.withLock { $0.last == 40 } }
+            try advance(40)
+            await eventually { shown.withLock { $0.last == .some(nil) } }
             context.invalidate()
             #expect(await replies.only() == .appCancel)
             agent.close()

@@ -225,7 +225,8 @@ import TouchstoneCore
             let text = String(repeating: "[", count: depth) + String(repeating: "]", count: depth)
             #expect(((try? JSONText(Data(text.utf8))) != nil) == isRead)
         }
-        let elapsed = try ContinuousClock().measure {
+        let before = processorSeconds()
+        do {
             let long = String(repeating: "x", count: 1 << 20)
             #expect(try MessageDecoder.decode([String].self, from: Data("[\"\(long)\"]".utf8)) == [long])
             // As many keys as go into a message, asked for in an order that no cursor likes.
@@ -234,7 +235,7 @@ import TouchstoneCore
             #expect(map.count == 100_000)
             _ = try? MessageDecoder.decode(Sample.self, from: Data("{\(keys.joined(separator: ","))}".utf8))
         }
-        #expect(elapsed < .seconds(200))
+        #expect(processorSeconds() - before < 20)
     }
 
     @Test func anErrorNamesThePlaceAndNotTheValue() {
@@ -298,4 +299,11 @@ extension MessageCodingTests.Sample: MessageCodable {
         try json.write(empty, for: "empty")
         json.endObject()
     }
+}
+
+/// Of this thread: what other threads do meanwhile does not count.
+private func processorSeconds() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
 }

@@ -100,15 +100,16 @@ package struct RefusedCall {
 
     /// What is wrong with the app's dictionary, and one thing to do next; nil where that is not why the call was refused.
     private var dictionaryFault: (what: String, step: String)? {
-        let name = key.map { AttributeKey.constantNames[$0] ?? "a key that is no constant of Security" }
-        switch (Status(rawValue: Int32(clamping: code)), name) {
-        case (.noSuchAttr, let name?): return ("\(name) is not an attribute of this class", "the call without it")
-        case (.param, let name?):
-            return ("the call does not take \(name), or not with this value", "another value, or the call without it")
-        case (.noSuchAttr, nil), (.param, nil):
+        let status = Status(rawValue: Int32(clamping: code))
+        guard [.param, .noSuchAttr].contains(status) else { return nil }
+        guard let key else {
             return ("two keys contradict each other, or the call does not take one of them", "the call with fewer keys")
-        default: return nil
         }
+        guard let name = AttributeKey.constantNames[key] else {
+            return ("Security has no constant for one of the keys", "the call without it")
+        }
+        if status == .noSuchAttr { return ("\(name) is not an attribute of this class", "the call without it") }
+        return ("the call does not take \(name), or not with this value", "another value, or the call without it")
     }
 
     private static let isWanted = ProcessInfo.processInfo.environment["TOUCHSTONE_EXPLAIN"] == "1"

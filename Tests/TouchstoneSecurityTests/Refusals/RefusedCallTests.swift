@@ -86,7 +86,7 @@ import TouchstoneSystem
             { App.read([kSecValueRef: App.canary]) }
         ),
         (
-            "SecItemCopyMatching -50: the call does not take a key that is no constant of Security, or not with this value. Try: another value, or the call without it",
+            "SecItemCopyMatching -50: Security has no constant for one of the keys. Try: the call without it",
             { App.read([App.canary as NSString: 1]) }
         ),
         (
