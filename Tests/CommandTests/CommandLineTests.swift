@@ -37,6 +37,7 @@ struct CommandLineTests {
         "device boot --device phone --detach", "device status phone --device phone",
         "item add github.com me --label GitHub --json --device phone", "item list --json", "item show github.com",
         "item copy github.com me --seconds 10", "item remove github.com me --yes", "item import passwords.csv",
+        "item export passwords.csv", "item export -f passwords.csv --device phone",
         "run --env-file .env -- npm publish --help", "read npm/token --reveal", "inject", "secret set npm/token",
         "session enable window --yes", "session disable device --device phone",
     ])

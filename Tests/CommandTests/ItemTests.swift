@@ -182,6 +182,35 @@ struct PasswordListTests {
         }
     }
 
+    @Test func whatIsExportedIsReadAsTheSame() throws {
+        let names = [
+            ("github.com", "octo cat"), ("npm/token", "default"), ("www.example.org", "me"), ("localhost:8080", "a,b"),
+            ("a \"b\"", "=1+1"), ("Ä", "\u{65}\u{301}"), ("192.0.2.1", "root"), ("GitHub.com", "x"),
+            ("https://a.example/b", "x"),
+        ]
+        for secret in ["sword, \"fish\"", " x ", "two\r\nlines", "\"", "日本", String(repeating: "\"", count: 65_536)] {
+            var file = PasswordList.firstLine
+            for (service, account) in names {
+                let name = try #require(ItemName(service: service, account: account))
+                let line = Array(secret.utf8).withUnsafeBytes { PasswordList.line(name, label: "Label", secret: $0) }
+                file += try #require(line)
+            }
+            let list = try PasswordList(CSVTable(Array(file)))
+            #expect(list.source == .touchstone)
+            #expect(list.all.map { [$0.name.service, $0.name.account] } == names.map { [$0.0, $0.1] })
+            #expect(list.all.allSatisfy { $0.secret == secret })
+            #expect(list.all.first?.label == "Label")
+        }
+    }
+
+    @Test func aSecretThatIsNoTextHasNoLine() throws {
+        let name = try #require(ItemName(service: "a", account: "b"))
+        for bytes: [UInt8] in [[0xFF], [0x61, 0xC3], [0xED, 0xA0, 0x80]] {
+            #expect(bytes.withUnsafeBytes { PasswordList.line(name, label: "a", secret: $0) } == nil)
+        }
+        #expect([0x61].withUnsafeBytes { PasswordList.line(name, label: "a", secret: $0) } != nil)
+    }
+
     @Test(
         arguments: [
             ("https://www.example.org/a?b", "example.org"), ("example.org", "example.org"),

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Secrets of a person: kept, listed, shown after a finger, copied to a clipboard that is cleared, removed, imported."""
+"""Secrets of a person: kept, listed, shown after a finger, copied to a clipboard that is cleared, removed, imported, exported."""
 
 import contextlib
+import csv
 import json
 import os
 import pathlib
@@ -279,8 +280,58 @@ def passwords_are_imported_once(device, person):
     equal(len(json.loads(item(device, "list", "--json")[0])), 2, "secrets after files that are refused")
 
 
+@with_device
+def all_secrets_are_exported_after_one_prompt(device, person):
+    """EX-13."""
+    file = device.work / "out.csv"
+    said = item(device, "export", str(file), status=1)[1]
+    check("nothing is kept" in said and not file.exists(), said)
+    item(device, "add", "github.com", "octocat", "--label", "Code", input='sword, "fish"')
+    item(device, "add", "npm/token", "default", input="two\nlines")
+    item(device, "add", "raw", "bytes", input=b"\xff\xfe".decode("latin-1"))
+    with_bytes = subprocess.run([TOUCHSTONE, "item", "add", "raw", "no text"], env=device.environment, input=b"\xff\xfe", capture_output=True, timeout=LONGEST_WAIT)
+    equal(with_bytes.returncode, 0, f"a secret that is no text: {with_bytes.stderr}")
+    equal(person.asked(), 0, "prompts so far")
+    said, errors = item(device, "export", str(file))
+    check("3 written; 1 left out" in said and "no text at raw" in said and "rm" in said, said)
+    check("fish" not in said + errors and "two" not in said + errors, said + errors)
+    reason = person.prompts[0]["reason"]
+    check("write 4 secrets into" in reason and file.name in reason, reason)
+    equal(person.asked(), 1, "prompts of an export")
+    equal(file.stat().st_mode & 0o7777, 0o600, "who may read the file")
+    with file.open(newline="") as lines:
+        rows = list(csv.reader(lines))
+    equal(rows, [["Title", "URL", "Username", "Password"], ["Code", "https://github.com", "octocat", 'sword, "fish"'],
+                 ["npm/token", "", "", "two\nlines"], ["raw", "https://raw", "bytes", "\xff\xfe"]], "the file")
+    # What is there stays.
+    before = file.read_bytes()
+    said = item(device, "export", str(file), status=5)[1]
+    check("--force" in said and file.read_bytes() == before, said)
+    person.asked()
+    # Nobody is asked, or the owner does not want to: there is no file, and no part of one.
+    other = device.work / "other.csv"
+    item(device, "export", str(device.work / "none" / "out.csv"), status=70)
+    equal(person.asked(), 0, "prompts where no file can be written")
+    person.answer = "cancel"
+    item(device, "export", str(other), status=8)
+    item(device, "export", "--force", str(file), status=8)
+    check(file.read_bytes() == before, "a cancel changed the file that was there")
+    equal([path.name for path in device.work.iterdir() if ".csv" in path.name], [file.name], "files after a cancel")
+    person.answer = "finger"
+    # Another device takes it.
+    with Device() as second:
+        second.set_up("271828", "thumb")
+        said, _ = item(second, "import", str(file))
+        check("3 imported from Touchstone; 0 left out" in said, said)
+        taken = Person(second)
+        equal(item(second, "show", "npm/token", "default")[0], "two\nlines", "a secret on another device")
+        equal(item(second, "show", "github.com")[0], 'sword, "fish"', "another")
+        equal([row["label"] for row in json.loads(item(second, "list", "--json")[0])], ["Code", "npm/token", "raw"], "labels on another device")
+        check(taken.prompts, "prompts on another device")
+
+
 main(
-    a_secret_is_kept_listed_shown_and_removed, nobody_but_the_owner_gets_a_secret,
+    all_secrets_are_exported_after_one_prompt, a_secret_is_kept_listed_shown_and_removed, nobody_but_the_owner_gets_a_secret,
     behind_the_lock_screen_the_owner_is_asked_to_open_it, a_locked_device_without_an_agent_says_what_to_do,
     a_secret_is_typed_twice_and_hidden, the_clipboard_of_x11_has_a_secret_for_a_while,
     the_clipboard_of_wayland_has_a_secret_for_a_while, passwords_are_imported_once)

@@ -19,6 +19,15 @@ private func csv(_ bytes: Data) {
     for password in list.all {
         hold(!password.secret.isEmpty && table.rows.contains { $0.line == password.line }, "a password of no row")
         hold(password.name.reference.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "a reference that is not plain")
+        // What is exported is imported again.
+        let line = Array(password.secret.utf8).withUnsafeBytes {
+            PasswordList.line(password.name, label: password.label, secret: $0)
+        }
+        guard let line else { broken("a text that is not exported") }
+        let again = unlessRefused([CSVError.self]) { try PasswordList(CSVTable(Array(PasswordList.firstLine + line))) }
+        hold(
+            again?.all.map { [$0.name.reference, $0.secret] } == [[password.name.reference, password.secret]],
+            "another password")
     }
 }
 

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Why a CSV file is not read.
 ///
 /// No case has a word of the file, because each may be a password.
@@ -23,7 +25,7 @@ enum CSVError: Error, Equatable, CustomStringConvertible {
         case .unended(let line): "the quotation mark of line \(line) is not closed, so the end of the file is missing"
         case .empty: "it is empty"
         case .unknownHeader:
-            "its first line is not one that KeePassXC, 1Password or Bitwarden writes; export it again as CSV"
+            "its first line is not one that KeePassXC, 1Password, Bitwarden or Touchstone writes; export it again as CSV"
         case .columns(let line): "line \(line) has another number of columns than the first line"
         }
     }
@@ -108,5 +110,36 @@ struct CSVTable: Equatable {
         }
         guard let text = String(validating: bytes, as: UTF8.self) else { throw .notText }
         return text
+    }
+
+    // MARK: Writing
+
+    /// A row as it stands in a file: each field in quotation marks, and CRLF at the end.
+    ///
+    /// - Parameters:
+    ///   - words: The fields before the secret.
+    ///   - secret: The last field, in UTF-8.
+    /// - Returns: The row, and the only copy of the secret that this makes.
+    static func line(_ words: [String], secret: UnsafeRawBufferPointer) -> Data {
+        var line = Data()
+        // All of it at once: room that grows would leave copies.
+        line.reserveCapacity(words.reduce(2 * secret.count + 4) { $0 + 2 * $1.utf8.count + 3 })
+        for word in words {
+            append(word.utf8, to: &line)
+            line.append(UInt8(ascii: ","))
+        }
+        unsafe append(secret, to: &line)
+        line.append(contentsOf: [0x0D, 0x0A])
+        return line
+    }
+
+    private static func append(_ field: some Sequence<UInt8>, to line: inout Data) {
+        let quote = UInt8(ascii: "\"")
+        line.append(quote)
+        for byte in field {
+            if byte == quote { line.append(quote) }
+            line.append(byte)
+        }
+        line.append(quote)
     }
 }

@@ -8,7 +8,7 @@ import TouchstoneDevice
 struct ImportItemsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Import passwords from a CSV file of KeePassXC, 1Password or Bitwarden.",
+        abstract: "Import passwords from a CSV file of KeePassXC, 1Password, Bitwarden or Touchstone.",
         discussion: """
             The first line says whose file it is. The service of a password is the host of its address, or its title \
             if it has no address. One that is there already stays as it is, so the command can be run again. Notes, \

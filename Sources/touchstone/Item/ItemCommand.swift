@@ -17,7 +17,7 @@ struct ItemCommand: ParsableCommand {
             """,
         subcommands: [
             AddItemCommand.self, ListItemsCommand.self, ShowItemCommand.self, CopyItemCommand.self,
-            RemoveItemCommand.self, ImportItemsCommand.self,
+            RemoveItemCommand.self, ImportItemsCommand.self, ExportItemsCommand.self,
         ])
 }
 

@@ -156,30 +156,61 @@ struct ItemStore {
     /// - Returns: The secret, in locked memory.
     /// - Throws: `Failure` if the owner was not there, or it is gone.
     func secret(_ entry: Entry, to purpose: String) throws -> SecretBuffer {
-        let query = Self.value(entry.value).merging([.returnData: .boolean(true)]) { $1 }
-        var items: [KeychainInterface.Item]
+        var found: [KeychainInterface.Item]
         do {
-            items =
-                try call(
-                    KeychainInterface.CopyMatching.self,
-                    .init(query: query, options: .init(reason: "\(purpose) the secret of \(entry.name)")),
-                    beforeReading: {
-                        // Until the answer touchstoned had to see what this process executes (EX-5).
-                        guard touchstone_become_undumpable() else { throw Failure.system("prctl") }
-                    },
-                    // From here on touchstoned cannot tell who this process is. Whoever has an entry has opened the lock screen;
-                    // a device that was locked since says so.
-                    mayUnlock: false
-                ).items
+            found = try open(Self.value(entry.value), to: "\(purpose) the secret of \(entry.name)")
         } catch Refusal.notFound {
             throw Failure(
                 .no,
                 "the secret of \(entry.name) is gone, because a removal was cut short; remove it again, then add it")
         }
-        guard !items.isEmpty, var data = items[0].data else {
+        guard !found.isEmpty, let secret = Self.take(&found[0]) else {
             throw Failure(.internalError, "\(device.paths.name) sent something that is not an answer")
         }
-        items[0].data = nil
+        return secret
+    }
+
+    /// The secrets of several, one after another.
+    ///
+    /// The owner is asked once, because they have one access control (AC-23).
+    ///
+    /// - Parameters:
+    ///   - entries: Which ones.
+    ///   - purpose: What the prompt says.
+    ///   - body: Gets each with its secret, in their order; nil for one whose removal was cut short.
+    /// - Throws: `Failure` if the owner was not there, or they have more than 32 MiB; what `body` throws.
+    func secrets(_ entries: [Entry], to purpose: String, _ body: (Entry, SecretBuffer?) throws -> Void) throws {
+        var all = Self.values
+        all[.matchLimit] = .matchLimitAll
+        all[.returnAttributes] = .boolean(true)
+        var found: [KeychainInterface.Item] = []
+        do { found = try open(all, to: purpose) } catch Refusal.notFound {}
+        var places: [String: Int] = [:]
+        for (place, item) in found.enumerated() {
+            if case .string(let value)? = item.attributes?[.account] { places[value] = place }
+        }
+        for entry in entries { try body(entry, places[entry.value].flatMap { Self.take(&found[$0]) }) }
+    }
+
+    /// What a query finds, after the owner was asked.
+    private func open(_ query: KeychainInterface.Dictionary, to reason: String) throws -> [KeychainInterface.Item] {
+        try call(
+            KeychainInterface.CopyMatching.self,
+            .init(query: query.merging([.returnData: .boolean(true)]) { $1 }, options: .init(reason: reason)),
+            beforeReading: {
+                // Until the answer touchstoned had to see what this process executes (EX-5).
+                guard touchstone_become_undumpable() else { throw Failure.system("prctl") }
+            },
+            // From here on touchstoned cannot tell who this process is. Whoever has an entry has opened the lock screen;
+            // a device that was locked since says so.
+            mayUnlock: false
+        ).items
+    }
+
+    /// The secret of an item, whose own copy is zeroed.
+    private static func take(_ item: inout KeychainInterface.Item) -> SecretBuffer? {
+        guard var data = item.data else { return nil }
+        item.data = nil
         defer { data.resetBytes(in: data.startIndex..<data.endIndex) }
         return SecretBuffer(data)
     }
@@ -211,11 +242,14 @@ struct ItemStore {
 
     /// The item that has a secret.
     private static func value(_ name: String) -> KeychainInterface.Dictionary {
-        [
-            .class: .string(ItemClass.genericPassword.rawValue), .service: .string("io.touchstone.Credentials"),
-            .description: .string("value"), .account: .string(name),
-        ]
+        values.merging([.account: .string(name)]) { $1 }
     }
+
+    /// All items that have secrets.
+    private static let values: KeychainInterface.Dictionary = [
+        .class: .string(ItemClass.genericPassword.rawValue), .service: .string("io.touchstone.Credentials"),
+        .description: .string("value"),
+    ]
 
     /// The items with copies for programs, which `touchstone-credentials` makes (BR-30).
     private static func grants(_ value: String) -> KeychainInterface.Dictionary {

@@ -7,6 +7,7 @@ struct PasswordList {
         case keePassXC = "KeePassXC"
         case onePassword = "1Password"
         case bitwarden = "Bitwarden"
+        case touchstone = "Touchstone"
     }
 
     struct Password: Equatable {
@@ -63,11 +64,13 @@ struct PasswordList {
         guard let title = column("title"), let address = column("url", "website"), let account = column("username"),
             let secret = column("password")
         else { return nil }
-        let isKeePassXC = column("group") != nil
+        let source: Source =
+            header == exportedColumns.map { $0.lowercased() }
+            ? .touchstone : column("group") == nil ? .onePassword : .keePassXC
         let columns = Columns(
             title: title, address: address, account: account, secret: secret,
             more: more("notes", "totp", "otpauth"))
-        return (isKeePassXC ? .keePassXC : .onePassword, columns)
+        return (source, columns)
     }
 
     private mutating func add(_ row: CSVTable.Row, _ columns: Columns) {
@@ -97,5 +100,27 @@ struct PasswordList {
             return nil
         }
         return host.hasPrefix("www.") && host.count > 4 ? String(host.dropFirst(4)) : host
+    }
+
+    // MARK: Writing
+
+    private static let exportedColumns = ["Title", "URL", "Username", "Password"]
+
+    /// The first line of a file that `touchstone item export` writes.
+    ///
+    /// 1Password and Apple's Passwords have columns of these names, and other programs ask which column is what.
+    static let firstLine = Data((exportedColumns.joined(separator: ",") + "\r\n").utf8)
+
+    /// The line of one password.
+    ///
+    /// ``init(_:)`` reads the same name and secret from it, but for white space at the ends of a name. A service that is no host is the title, because there is no other column for it. Then the label is not in the file.
+    ///
+    /// - Returns: nil if the secret is no text in UTF-8.
+    static func line(_ name: ItemName, label: String, secret: UnsafeRawBufferPointer) -> Data? {
+        guard unsafe (try? UTF8Span(validating: secret.bindMemory(to: UInt8.self).span)) != nil else { return nil }
+        let isHost = host(name.service) == name.service
+        let account = name.account == namelessAccount ? "" : name.account
+        let words = [isHost ? label : name.service, isHost ? "https://\(name.service)" : "", account]
+        return unsafe CSVTable.line(words, secret: secret)
     }
 }
