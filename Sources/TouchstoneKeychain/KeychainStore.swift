@@ -106,10 +106,10 @@ protocol RowSource {
 ///
 /// Reads have a connection of their own, so that none waits for a write that is on its way to the disk.
 package final class KeychainStore: RowSource, Sendable {
-    private let writer: StoreConnection
-    private let reader: StoreConnection
+    let writer: StoreConnection
+    let reader: StoreConnection
     /// For searches of many rows, which point queries do not wait for.
-    private let scanner: StoreConnection
+    let scanner: StoreConnection
     /// nil: in memory.
     let file: URL?
     /// The room on the disk that was set aside; nil: in memory.

@@ -18,7 +18,7 @@ package struct ConnectionLimits: Sendable {
     package var unknown: Int
     /// Longest time, in seconds, for which a connection may ask nothing at all.
     package var silence: TimeInterval = 60
-    /// Whether the app is one of the owner's programs: the command, an agent, the simulator.
+    /// Whether the app is one of the owner's programs: the command, an agent, the simulator, the carrier of sealed items.
     package var isOwners: @Sendable (AppIdentity) -> Bool = OwnersPrograms.contains
 
     /// As many as this process has descriptors for, at most 4,096: a connection takes up to four.
@@ -32,13 +32,22 @@ package struct ConnectionLimits: Sendable {
     }
 }
 
-/// The programs that lie beside touchstoned, or where the packages put them.
+/// The programs that lie beside touchstoned, and those that an installation has in its `bin` (DEC-072).
 enum OwnersPrograms {
-    static func contains(_ app: AppIdentity) -> Bool {
-        guard app.evidence == .executable else { return false }
-        let directory = (app.identifier.rawValue as NSString).deletingLastPathComponent
-        return directory == own || app.identifier == "/usr/bin/touchstone"
-            || directory == "/usr/libexec/touchstone"
+    private static let installed = ["touchstone", "touchstone-agent", "touchstone-sync"]
+
+    static func contains(_ app: AppIdentity) -> Bool { contains(app, daemons: own) }
+
+    /// - Parameters:
+    ///   - app: Who connected.
+    ///   - daemons: The directory of touchstoned: `PREFIX/libexec/touchstone`, or where everything was built.
+    static func contains(_ app: AppIdentity, daemons: String?) -> Bool {
+        guard app.evidence == .executable, let daemons else { return false }
+        let path = app.identifier.rawValue
+        if (path as NSString).deletingLastPathComponent == daemons { return true }
+        let libexec = "/libexec/touchstone"
+        return daemons.hasSuffix(libexec)
+            && installed.contains { path == "\(daemons.dropLast(libexec.count))/bin/\($0)" }
     }
 
     private static let own: String? = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))

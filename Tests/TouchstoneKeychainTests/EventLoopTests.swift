@@ -99,7 +99,7 @@ import TouchstoneTransport
 
     private let enclave = SlowEnclave()
     private let keychain: KeychainService
-    private let apps: @Sendable (AppIdentity) -> LoopbackEndpoint
+    private let apps: @Sendable (AppIdentity, _ process: Int32) -> LoopbackEndpoint
     private let channel: WatchedChannel
     private let client: VarlinkClient
 
@@ -132,12 +132,12 @@ import TouchstoneTransport
         let interface = VarlinkInterface(
             name: whole.name, description: Array(whole.description.utf8),
             handlers: whole.handlers.filter { handler in !slow.contains { $0.name == handler.name } } + slow)
-        let endpoint = { @Sendable (app: AppIdentity, interfaces: [VarlinkInterface]) in
+        let endpoint = { @Sendable (app: AppIdentity, process: Int32, interfaces: [VarlinkInterface]) in
             LoopbackEndpoint(
                 router: VarlinkRouter(info: .init(product: "test", version: "1"), interfaces: interfaces),
-                peer: Peer(processID: getpid(), userID: getuid(), identify: { app }))
+                peer: Peer(processID: process, userID: getuid(), identify: { app }))
         }
-        let calls = endpoint(FileDevice.app, [interface])
+        let calls = endpoint(FileDevice.app, getpid(), [interface])
         let services = EnclaveClient(calls: try calls.client(), events: try calls.client())
         let (contexts, broker) = (ContextOwners(), ScriptedBroker())
         let keychain = try KeychainService(
@@ -150,8 +150,8 @@ import TouchstoneTransport
             report: { _ in }, now: { 0 }, schedule: AuthenticationService.byTheMachinesTime,
             holdsBackCancelledApps: false)
         self.keychain = keychain
-        apps = { endpoint($0, [keychain.interface, keys.interface] + authentication.interfaces) }
-        channel = WatchedChannel(try apps(FileDevice.app).connect())
+        apps = { endpoint($0, $1, [keychain.interface, keys.interface] + authentication.interfaces) }
+        channel = WatchedChannel(try apps(FileDevice.app, getpid()).connect())
         client = VarlinkClient(channel)
     }
 
@@ -227,7 +227,7 @@ import TouchstoneTransport
             eventually { ended.withLock { $0 } == count }
         }
         for _ in 0..<count {
-            let client = try apps(FileDevice.app).client()
+            let client = try apps(FileDevice.app, getpid()).client()
             Thread.detachNewThread {
                 #expect(throws: (any Error).self) { try Request.search.make(client) }
                 ended.withLock { $0 += 1 }
@@ -237,10 +237,50 @@ import TouchstoneTransport
         var other = FileDevice.app
         other.identifier = "another"
         let error = #expect(throws: RemoteError.self) {
-            try apps(other).client().call(
+            try apps(other, getpid()).client().call(
                 KeychainInterface.CopyMatching.self, .init(query: [.`class`: .string("inet")]))
         }
         #expect(error?.as(KeychainInterface.Failed.self)?.status == Status.itemNotFound.rawValue)
         #expect(keychain.reads.waiting == count - share)
+    }
+
+    /// Searches of one app for all items, of so many processes; each waits for the enclave when it has a turn.
+    private func search(processes: Int, each count: Int, _ body: () throws -> Void) throws {
+        let item: KeychainInterface.Dictionary = [.`class`: .string("genp"), .valueData: .data(Data("a".utf8))]
+        _ = try client.call(KeychainInterface.Add.self, .init(attributes: item))
+        keychain.openedKeys.forgetAll()
+        let all: KeychainInterface.Dictionary = [
+            .`class`: .string("genp"), .matchLimit: .matchLimitAll, .returnData: .boolean(true),
+        ]
+        let ended = Mutex(0)
+        defer {
+            enclave.mayAnswer.open()
+            eventually { ended.withLock { $0 } == processes * count }
+        }
+        for number in 0..<processes * count {
+            let client = try apps(FileDevice.app, Int32(1 + number % processes)).client()
+            Thread.detachNewThread {
+                #expect(throws: (any Error).self) {
+                    try client.call(KeychainInterface.CopyMatching.self, .init(query: all))
+                }
+                ended.withLock { $0 += 1 }
+            }
+        }
+        try body()
+    }
+
+    @Test(
+        "DEC-111: of one process four searches are under way, of one app 16; the rest wait in a list",
+        arguments: [(processes: 1, underWay: 4), (5, 16)])
+    func searches(processes: Int, underWay: Int) throws {
+        try search(processes: processes, each: 6) {
+            eventually { keychain.searches.waiting == 6 * processes - underWay }
+            // Nobody else waits for them.
+            let error = #expect(throws: RemoteError.self) {
+                try client.call(KeychainInterface.CopyMatching.self, .init(query: [.`class`: .string("inet")]))
+            }
+            #expect(error?.as(KeychainInterface.Failed.self)?.status == Status.itemNotFound.rawValue)
+            #expect(keychain.searches.waiting == 6 * processes - underWay)
+        }
     }
 }

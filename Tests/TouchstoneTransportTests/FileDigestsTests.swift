@@ -61,6 +61,17 @@ import Testing
         #expect(try read(file.path).digest == Self.digest(Data("two".utf8)))
     }
 
+    @Test("Another file under the same name has its own digest, also of the same size and date") func replaced() throws
+    {
+        let (file, other) = (try File(Data("one".utf8)), try File(Data("two".utf8)))
+        let first = try read(file.path)
+        let date = try #require(FileManager.default.attributesOfItem(atPath: file.path)[.modificationDate])
+        try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: other.path)
+        #expect(rename(other.path, file.path) == 0)
+        #expect(!digests.isOf(file.path, first))
+        #expect(try read(file.path).digest == Self.digest(Data("two".utf8)))
+    }
+
     @Test("All who ask about one file hear of it when it was read") func together() throws {
         let file = try File(Data(count: 1 << 20))
         let found = Events<String?>()

@@ -3,6 +3,7 @@ import Glibc
 import Testing
 import TouchstoneCore
 
+@testable import TouchstoneSocketServer
 @testable import TouchstoneTransport
 
 /// What one connection does to itself, and that it does it to itself only.
@@ -155,6 +156,42 @@ import TouchstoneCore
         for client in clients { client.send(frame: #"{"method":"test.Probe.Echo","parameters":{"text":"who"}}"#) }
         _ = try server.peers.wait(for: 3)
         #expect(server.peers.all.count { $0 != nil } == (isOwners ? 3 : 2))
+    }
+
+    @Test(
+        "DEC-072: the owner's programs are beside touchstoned, or in the bin of its installation",
+        arguments: ["/usr", "/usr/local", "/home/me/.local"])
+    func ownersPrograms(prefix: String) {
+        func isOwners(_ path: String, evidence: AppIdentity.Evidence = .executable) -> Bool {
+            let app = AppIdentity(
+                identifier: AppIdentifier(path), evidence: evidence, name: "App", processID: 1, userID: 1)
+            return OwnersPrograms.contains(app, daemons: "\(prefix)/libexec/touchstone")
+        }
+        for name in ["touchstone", "touchstone-agent", "touchstone-sync"] { #expect(isOwners("\(prefix)/bin/\(name)")) }
+        #expect(isOwners("\(prefix)/libexec/touchstone/touchstone-simulator"))
+        for path in [
+            "\(prefix)/bin/python3", "\(prefix)/bin/touchstone-x", "/opt/bin/touchstone", "\(prefix)/touchstone",
+            "\(prefix)/libexec/touchstone/system/touchstone-ssh-agent", "touchstone",
+        ] { #expect(!isOwners(path), "\(path)") }
+        #expect(!isOwners("\(prefix)/bin/touchstone", evidence: .flatpak))
+    }
+
+    @Test func programsInTheFolderOfABuildAreTheOwners() {
+        func isOwners(_ path: String, _ daemons: String?) -> Bool {
+            let app = AppIdentity(
+                identifier: AppIdentifier(path), evidence: .executable, name: "App", processID: 1, userID: 1)
+            return OwnersPrograms.contains(app, daemons: daemons)
+        }
+        #expect(isOwners("/src/.build/debug/touchstone-agent", "/src/.build/debug"))
+        #expect(!isOwners("/src/bin/touchstone", "/src/.build/debug"))
+        #expect(!isOwners("/usr/bin/touchstone", "/src/.build/debug"))
+        #expect(!isOwners("/usr/bin/touchstone", nil))
+    }
+
+    @Test("A process has 128 connections where nothing else is said, and no more") func aProcessHasSoMany() throws {
+        let server = try ProbeServer { $0.connections.unknown = 1000 }
+        let clients = try server.crowd(140, ofWhichStay: 128)
+        #expect(clients.prefix(128).allSatisfy { $0.isOpen })
     }
 
     @Test func aConnectionThatAsksNothingEnds() throws {

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import Synchronization
 import Testing
 import TouchstoneCore
 import TouchstoneEnclave
@@ -74,6 +75,50 @@ import TouchstoneTransport
             "sqlite_autoindex_item"
         ),
     ]
+
+    /// Counts how often rows are read.
+    private final class CountedRows: RowSource, Sendable {
+        let store: KeychainStore
+        let reads = Mutex(0)
+        init(_ store: KeychainStore) { self.store = store }
+
+        func scan(_ filter: RowFilter, _ body: (ItemRow) throws -> Bool) throws { try store.scan(filter, body) }
+        func rowIDs(_ filter: RowFilter) throws -> [Int64] { try store.rowIDs(filter) }
+        func rows(_ rowIDs: ArraySlice<Int64>, withSecrets: Bool) throws -> [ItemRow] {
+            reads.withLock { $0 += 1 }
+            return try store.rows(rowIDs, withSecrets: withSecrets)
+        }
+    }
+
+    @Test("A search looks before each slice of rows whether anybody waits for it")
+    func abandonedBetweenSlices() throws {
+        let parts = try Parts()
+        for number in 0..<600 {
+            let item: KeychainInterface.Dictionary = [.class: .string("genp"), .account: .string("\(number)")]
+            _ = try parts.service.add(.init(attributes: item, context: nil), for: FileDevice.app, context: nil)
+        }
+        let rows = CountedRows(parts.service.store)
+        func search(_ isAbandoned: @escaping @Sendable () -> Bool) throws -> Search<CountedRows> {
+            rows.reads.withLock { $0 = 0 }
+            let all: KeychainInterface.Dictionary = [.class: .string("genp"), .matchLimit: .matchLimitAll]
+            return try Search(
+                KeychainQuery(all).checkedForSearch(), of: parts.service, for: FileDevice.app, context: nil, in: rows,
+                isAbandoned: isAbandoned)
+        }
+        let wanted = try search { false }
+        try wanted.decide()
+        // 256 at a time.
+        #expect(rows.reads.withLock { $0 } == 3)
+        #expect(try wanted.next().count == 256)
+        let deciding = try search { rows.reads.withLock { $0 > 0 } }
+        #expect(throws: Abandoned.self) { try deciding.decide() }
+        #expect(rows.reads.withLock { $0 } == 1)
+        let handingOut = try search { rows.reads.withLock { $0 > 3 } }
+        try handingOut.decide()
+        _ = try handingOut.next()
+        #expect(throws: Abandoned.self) { _ = try handingOut.next() }
+        #expect(rows.reads.withLock { $0 } == 4)
+    }
 
     @Test("Only what has a tag is looked for on the thread that asks") func takesOnly() throws {
         let parts = try Parts()
