@@ -38,29 +38,36 @@ extension AuthenticationService {
                 }
             },
             .deferred(AuthenticationInterface.RequestUnlock.self) { [self] request, call in
-                call.connection.perform { [self] in
-                    do {
-                        requestUnlock(try request.client.map { try client($0, of: call.connection) }, call)
-                    } catch {
-                        call.answer(.failure(error))
-                    }
+                perform(for: request.client, call) { [self] in
+                    requestUnlock(try client(request.client, of: call.connection), call)
                 }
             },
         ]
     }
 
-    /// Answers a call on the connection's own thread: in turn with others for which the enclave alone is asked.
-    ///
-    /// Whoever looks at a client's process may wait for a file system, which takes no turn from anybody.
     private func look<M: VarlinkMethod>(
         for client: AuthenticationInterface.Client?, _ call: VarlinkCall<M>,
         _ body: @escaping @Sendable () throws -> M.Reply
     ) {
-        let answer = { @Sendable in call.answer(Result { try body() }) }
-        if client == nil {
-            call.connection.perform(inTurnOf: calls) { _ in answer() }
-        } else {
+        perform(for: client, call) { call.answer(.success(try body())) }
+    }
+
+    /// Runs `body` on the connection's own thread: in turn with others for which the enclave alone is asked.
+    ///
+    /// Whoever looks at a client's process may wait for a file system, which takes no turn from anybody. Only bridges get a thread for that.
+    private func perform<M: VarlinkMethod>(
+        for client: AuthenticationInterface.Client?, _ call: VarlinkCall<M>,
+        _ body: @escaping @Sendable () throws -> Void
+    ) {
+        let answer = { @Sendable in
+            do { try body() } catch { call.answer(.failure(error)) }
+        }
+        if client == nil { return _ = call.connection.perform(inTurnOf: calls) { _ in answer() } }
+        do {
+            guard try call.connection.identity().actsForClients else { throw VarlinkServiceError.PermissionDenied() }
             call.connection.perform(answer)
+        } catch {
+            call.answer(.failure(error))
         }
     }
 

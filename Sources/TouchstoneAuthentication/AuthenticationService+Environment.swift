@@ -10,6 +10,7 @@ extension AuthenticationService {
     /// A connection that is told of every change, and what it was told last.
     struct EnvironmentWatcher: Sendable {
         var call: VarlinkCall<AuthenticationInterface.GetEnvironment>
+        var app: AppIdentifier
         var told: AuthenticationInterface.Environment
     }
 
@@ -34,8 +35,19 @@ extension AuthenticationService {
     private func watch(_ call: VarlinkCall<AuthenticationInterface.GetEnvironment>) {
         do {
             let environment = try environment(of: call.connection)
+            let app = try call.connection.identity().identifier
             let key = ObjectIdentifier(call.connection)
-            state.withLock { $0.environmentWatchers[key] = EnvironmentWatcher(call: call, told: environment) }
+            let hasRoom = state.withLock { state in
+                let watchers = state.environmentWatchers.values
+                guard watchers.count < Limits.environmentWatchers,
+                    watchers.count(where: { $0.app == app }) < Limits.environmentWatchersPerApp
+                else { return false }
+                state.environmentWatchers[key] = EnvironmentWatcher(call: call, app: app, told: environment)
+                return true
+            }
+            guard hasRoom else {
+                throw Failed(.notInteractive, "Too many connections watch the environment.", .tooManyWait)
+            }
             call.continue(.init(environment: environment))
             call.connection.onClose { [weak self] in
                 self?.state.withLock { _ = $0.environmentWatchers.removeValue(forKey: key) }
@@ -50,9 +62,17 @@ extension AuthenticationService {
     /// Returns at once: the events of evaluations do not wait for it. Who watches is looked at in turn, as one may just be about to.
     func environmentChanged() {
         environments.async { [self] in
+            // It is the same for all of an app.
+            var looked: [AppIdentifier: AuthenticationInterface.Environment] = [:]
             for (key, watcher) in state.withLock({ $0.environmentWatchers }) {
-                guard let environment = try? environment(of: watcher.call.connection), environment != watcher.told
-                else { continue }
+                let seen = looked[watcher.app] ?? (try? environment(of: watcher.call.connection))
+                looked[watcher.app] = seen
+                guard let environment = seen, environment != watcher.told else { continue }
+                // What waits for one that does not read has an end.
+                guard watcher.call.connection.isReading else {
+                    watcher.call.drop()
+                    continue
+                }
                 state.withLock { $0.environmentWatchers[key]?.told = environment }
                 watcher.call.continue(.init(environment: environment))
             }

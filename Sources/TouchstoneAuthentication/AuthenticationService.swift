@@ -100,6 +100,8 @@ package final class AuthenticationService: Sendable {
         /// That wait for one unlocking of the device.
         static let unlockRequests = 256
         static let unlockRequestsPerApp = 32
+        static let environmentWatchers = 512
+        static let environmentWatchersPerApp = 64
         /// Calls that have a thread while the enclave is asked.
         static let calls = Turns.Limits(total: 64, perApp: 32)
     }

@@ -156,13 +156,15 @@ final class CallProofs: Sendable {
         return proofs.first.map { ProofNotGiven(failed: failed, accessControl: $0.accessControl) } ?? Status.authFailed
     }
 
-    /// What a large request keeps from others it gives back while a person is waited for.
+    /// What a request keeps from others it gives back while a person is waited for.
     private func releaseRequest() throws {
-        guard let largeRequests, connection.hasLargeTurn else { return }
-        let app = try connection.identity().identifier
-        guard let place = largeRequests.take(for: app) else { throw Refusal(.allocate, .tooManyWait) }
-        state.withLock { $0.place = place }
-        connection.endLargeTurn()
+        if connection.hasLargeTurn {
+            guard let largeRequests else { return }
+            let app = try connection.identity().identifier
+            guard let place = largeRequests.take(for: app) else { throw Refusal(.allocate, .tooManyWait) }
+            state.withLock { $0.place = place }
+        }
+        connection.endTurn()
     }
 
     private func prove(

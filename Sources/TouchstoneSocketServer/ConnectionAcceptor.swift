@@ -163,7 +163,7 @@ struct WaitingConnection {
         case waits
         /// It is closed, broken, or not its program's.
         case ended
-        /// `beginning` has a whole message, or more of a large one than others are long.
+        /// `beginning` has a whole message, or more of one than small ones are long.
         case began
     }
 
@@ -210,9 +210,9 @@ struct WaitingConnection {
             guard answer(VarlinkServiceError.SendAgain.self) else { return .ended }
         }
         beginning += rest
-        // Of a large message, which waits for its turn, the beginning is enough.
-        if rest.contains(0) || beginning.count > VarlinkLimits.maximumRequestBytes { return .began }
-        return beginning.isEmpty ? .waits : hasTime(beginning.count, VarlinkLimits.maximumRequestBytes, timeout)
+        // Of a message that waits for its turn the beginning is enough.
+        if rest.contains(0) || beginning.count > VarlinkLimits.maximumSmallRequestBytes { return .began }
+        return beginning.isEmpty ? .waits : hasTime(beginning.count, VarlinkLimits.maximumSmallRequestBytes, timeout)
     }
 
     private mutating func hasTime(_ count: Int, _ maximum: Int, _ timeout: TimeInterval) -> Step {

@@ -93,7 +93,7 @@ package final class SocketServer: Sendable {
     private struct Connections {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: min(4, max(2, System.coreCount)))
         let places: ConnectionPlaces
-        private let largeTurns: Turns
+        private let turns: MessageTurns
         private let streams: WaitingStreams
         private let router: VarlinkRouter
         private let configuration: Configuration
@@ -102,7 +102,9 @@ package final class SocketServer: Sendable {
             self.router = router
             self.configuration = configuration
             places = ConnectionPlaces(configuration.connections)
-            largeTurns = Turns(VarlinkLimits.largeTurns, whenIdle: configuration.afterLargeMessages)
+            turns = MessageTurns(
+                medium: Turns(VarlinkLimits.mediumTurns),
+                large: Turns(VarlinkLimits.largeTurns, whenIdle: configuration.afterLargeMessages))
             streams = WaitingStreams(
                 maximum: configuration.maximumWaitingStreams, perProcess: configuration.maximumWaitingStreamsPerProcess)
         }
@@ -110,10 +112,16 @@ package final class SocketServer: Sendable {
         func add(_ channel: any Channel, _ origin: PeerHandler.Origin) throws {
             try channel.pipeline.syncOperations.addHandler(
                 PeerHandler(
-                    router: router, origin: origin, places: places, largeTurns: largeTurns, streams: streams,
+                    router: router, origin: origin, places: places, turns: turns, streams: streams,
                     configuration: configuration))
         }
     }
+}
+
+/// The turns of messages that take much memory (DEC-589): all connections of one app share them.
+private struct MessageTurns {
+    let medium: Turns
+    let large: Turns
 }
 
 /// Accepts nothing for a moment where descriptors or memory ran out; it would try again at once, without an end.
@@ -178,7 +186,7 @@ private final class PeerHandler: ChannelInboundHandler {
     private let router: VarlinkRouter
     private let origin: Origin
     private let places: ConnectionPlaces
-    private let largeTurns: Turns
+    private let turns: MessageTurns
     private let streams: WaitingStreams
     private let configuration: SocketServer.Configuration
     private var place: ConnectionPlaces.Place?
@@ -191,20 +199,20 @@ private final class PeerHandler: ChannelInboundHandler {
     /// Ends a connection on which nothing comes.
     private var silence: Scheduled<Void>?
     private var isTakingFrames = false
-    /// Of the large message that is being read.
-    private var largeTurn: Turn?
-    /// Whether nothing is read until a large message has its turn.
+    /// Of the message that is being read, if it is more than a small one, and the most bytes that it may have.
+    private var turn: (turn: Turn, maximumBytes: Int)?
+    /// Whether nothing is read until the message has its turn.
     private var isWaiting = false
 
     init(
-        router: VarlinkRouter, origin: Origin, places: ConnectionPlaces, largeTurns: Turns,
+        router: VarlinkRouter, origin: Origin, places: ConnectionPlaces, turns: MessageTurns,
         streams: WaitingStreams,
         configuration: SocketServer.Configuration
     ) {
         self.router = router
         self.origin = origin
         self.places = places
-        self.largeTurns = largeTurns
+        self.turns = turns
         self.streams = streams
         self.configuration = configuration
     }
@@ -303,8 +311,8 @@ private final class PeerHandler: ChannelInboundHandler {
             partial.getSlice(at: partial.readerIndex, length: count)?.wipe()
             searched = 0
             partial.moveReaderIndex(forwardBy: count + 1)
-            let turn = count > VarlinkLimits.maximumRequestBytes ? largeTurn.take() : nil
-            // What a large one took is given back at once.
+            let turn = turn.take()?.turn
+            // What it took is given back at once.
             if turn != nil { partial = ByteBuffer(bytes: partial.readableBytesView) }
             // What is left is the beginning of another message.
             cancelDeadline()
@@ -313,7 +321,7 @@ private final class PeerHandler: ChannelInboundHandler {
         discardReadBytes()
         guard context.channel.isWritable, partial.readableBytes > 0 else {
             // A turn always has an end, also where the peer reads nothing.
-            return largeTurn == nil ? cancelDeadline() : setDeadline(context)
+            return turn == nil ? cancelDeadline() : setDeadline(context)
         }
         searched = partial.readableBytes
         guard hasRoom(partial.readableBytes, context) else { return }
@@ -322,6 +330,10 @@ private final class PeerHandler: ChannelInboundHandler {
 
     /// What was read is zero already; what moves to the beginning leaves a copy where it was.
     private func discardReadBytes() {
+        // Small messages that came in one piece leave it large.
+        if partial.readableBytes == 0, partial.storageCapacity > VarlinkLimits.maximumSmallRequestBytes {
+            return partial = ByteBuffer()
+        }
         let end = partial.writerIndex
         partial.discardReadBytes()
         let count = end - partial.writerIndex
@@ -346,40 +358,47 @@ private final class PeerHandler: ChannelInboundHandler {
 
     /// Whether so many bytes of a message may be there; else it waits for its turn, or is too large and ends the connection.
     private func hasRoom(_ count: Int, _ context: ChannelHandlerContext) -> Bool {
-        if count <= VarlinkLimits.maximumRequestBytes { return true }
+        if count <= turn?.maximumBytes ?? VarlinkLimits.maximumSmallRequestBytes { return true }
+        if count <= VarlinkLimits.maximumRequestBytes {
+            waitForTurn(of: turns.medium, VarlinkLimits.maximumRequestBytes, context)
+            return false
+        }
         let beginning = unsafe partial.withUnsafeReadableBytes {
             unsafe Data($0.prefix(VarlinkRouter.bytesOfBeginning))
         }
-        guard count <= router.maximumRequestBytes(beginning: beginning) else {
+        let maximum = router.maximumRequestBytes(beginning: beginning)
+        guard count <= maximum else {
             context.close(promise: nil)
             return false
         }
-        if largeTurn != nil { return true }
-        waitForTurn(context)
+        waitForTurn(of: turns.large, maximum, context)
         return false
     }
 
     /// Reads no more until the message has its turn, and everything before it is answered: whoever has a turn waits for nobody.
-    private func waitForTurn(_ context: ChannelHandlerContext) {
+    ///
+    /// A large one has the turn of a medium one until then, as it takes that much.
+    private func waitForTurn(of turns: Turns, _ maximumBytes: Int, _ context: ChannelHandlerContext) {
         isWaiting = true
         cancelDeadline()
         setReading(context)
         guard let connection else { return }
         let handler = NIOLoopBound(self, eventLoop: context.eventLoop)
         let channel = NIOLoopBound(context, eventLoop: context.eventLoop)
-        let process = connection.peer.processID
-        connection.whenIdle { [largeTurns, eventLoop = context.eventLoop] in
-            let mayWait = largeTurns.take(for: .init(process: process)) { turn in
-                eventLoop.execute { handler.value.begin(turn, channel.value) }
+        connection.whenIdle { [eventLoop = context.eventLoop] in
+            connection.withParty { party in
+                let mayWait = turns.take(for: party) { turn in
+                    eventLoop.execute { handler.value.begin(turn, maximumBytes, channel.value) }
+                }
+                if !mayWait { connection.close() }
             }
-            if !mayWait { connection.close() }
         }
     }
 
-    private func begin(_ turn: Turn, _ context: ChannelHandlerContext) {
+    private func begin(_ turn: Turn, _ maximumBytes: Int, _ context: ChannelHandlerContext) {
         // One that is closed gives its turn back.
         guard connection != nil else { return }
-        largeTurn = turn
+        self.turn = (turn, maximumBytes)
         isWaiting = false
         setReading(context)
         takeFrames(context)
@@ -394,7 +413,7 @@ private final class PeerHandler: ChannelInboundHandler {
         cancelDeadline()
         silence?.cancel()
         place?.leave()
-        largeTurn = nil
+        turn = nil
         partial = ByteBuffer()
         outbox?.close()
         outbox = nil

@@ -83,7 +83,8 @@ package final class VarlinkConnection: Sendable {
         var waiting: [Data] = []
         var isBusy = false
         /// Of the request that is being answered, until it is.
-        var largeTurn: Turn?
+        var turn: Turn?
+        var isTurnLarge = false
         /// The place of the request that is being answered among those that wait.
         var place: Turns.Place?
         var whenIdle: (@Sendable () -> Void)?
@@ -160,19 +161,20 @@ package final class VarlinkConnection: Sendable {
         state.withLock { $0.closeHandlers[number] = nil }
     }
 
-    /// Takes one frame from the transport; of a large one with the turn that it was read in, while nothing else is being answered.
-    package func receive(_ frame: Data, _ largeTurn: Turn? = nil) {
+    /// Takes one frame from the transport; one that needs a turn with it, while nothing else is being answered.
+    package func receive(_ frame: Data, _ turn: Turn? = nil) {
         enum Next { case answer(isKnown: Bool), wait, drop }
         let next: Next = state.withLock { state in
             if state.isClosed { return .wait }
             if !state.isBusy {
                 state.isBusy = true
-                state.largeTurn = largeTurn
+                state.turn = turn
+                state.isTurnLarge = turn != nil && frame.count > VarlinkLimits.maximumRequestBytes
                 return .answer(isKnown: state.identity != nil)
             }
             let bytes = state.waiting.reduce(frame.count) { $0 + $1.count }
             guard state.waiting.count < VarlinkLimits.maximumPipelinedRequests,
-                bytes <= VarlinkLimits.maximumRequestBytes
+                bytes <= VarlinkLimits.maximumSmallRequestBytes
             else { return .drop }
             state.waiting.append(frame)
             return .wait
@@ -184,7 +186,7 @@ package final class VarlinkConnection: Sendable {
             }
             guard isKnown || peer.isReady(later) else { break }
             // What takes its time is read where it holds up no other connection.
-            if !isKnown && peer.isAskedElsewhere || largeTurn != nil { later() } else { router.answer(frame, on: self) }
+            if !isKnown && peer.isAskedElsewhere || turn != nil { later() } else { router.answer(frame, on: self) }
         case .wait: break
         case .drop: disconnect()
         }
@@ -200,12 +202,25 @@ package final class VarlinkConnection: Sendable {
     }
 
     /// Whether the request that is being answered keeps others' large ones waiting.
-    package var hasLargeTurn: Bool { state.withLock { $0.largeTurn != nil } }
+    package var hasLargeTurn: Bool { state.withLock { $0.turn != nil && $0.isTurnLarge } }
 
-    /// Lets others' large requests have their turn, while this one waits for a person.
-    package func endLargeTurn() {
+    /// Lets others' requests have the turn of this one, while it waits for a person.
+    package func endTurn() {
         // Let go of outside of the lock: whoever is next begins at once.
-        _ = state.withLock { $0.largeTurn.take() }
+        _ = state.withLock { $0.turn.take() }
+    }
+
+    /// Calls `body` with whose turn it would be: on the connection's own thread if the app has to be asked for first.
+    ///
+    /// It is never called if the peer is gone before.
+    package func withParty(_ body: @escaping @Sendable (Turns.Party) -> Void) {
+        if let app = knownIdentity { return body(.init(process: peer.processID, app: app.identifier)) }
+        let later = { @Sendable [self] in
+            queue.async { [self] in
+                if !isClosed { body(.init(process: peer.processID, app: (try? identity())?.identifier ?? "")) }
+            }
+        }
+        if peer.isReady(later) { later() }
     }
 
     /// Whether the peer is gone: nobody waits for what is being answered.
@@ -296,7 +311,7 @@ package final class VarlinkConnection: Sendable {
     /// The request being answered is answered: takes up the next.
     func next() {
         // Let go of outside of the lock: whoever is next begins at once.
-        _ = state.withLock { ($0.largeTurn.take(), $0.place.take()) }
+        _ = state.withLock { ($0.turn.take(), $0.place.take()) }
         let (frame, whenIdle): (Data?, (@Sendable () -> Void)?) = state.withLock { state in
             guard !state.waiting.isEmpty, !state.isClosed else {
                 state.isBusy = false

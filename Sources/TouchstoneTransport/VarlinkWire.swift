@@ -3,6 +3,10 @@ package import TouchstoneCore
 
 /// Sizes and waits of the transport, each named before the code that reads it.
 package enum VarlinkLimits {
+    /// Largest request that needs no turn for the memory that it takes, in bytes, without the terminating NUL (DEC-589).
+    package static let maximumSmallRequestBytes = 64 << 10
+    /// The turns of requests between that and ``maximumRequestBytes``.
+    package static let mediumTurns = Turns.Limits(total: 64, perProcess: 8, perApp: 16)
     /// Largest request a service reads, in bytes, without the terminating NUL; what is larger is a large message.
     package static let maximumRequestBytes = 1 << 20
     /// Largest request of a method that takes large ones: a value of 16 MiB in base64, and the rest.
@@ -11,12 +15,12 @@ package enum VarlinkLimits {
     package static let maximumLargeMessages = 2
     /// Large messages of one process that wait for their turn.
     package static let maximumLargeMessagesThatWait = 24
-    /// The turns of large messages; a process has one at a time, so that it cannot keep the others waiting.
+    /// The turns of large messages; an app has one at a time, so that it cannot keep the others waiting.
     package static let largeTurns = Turns.Limits(
-        total: maximumLargeMessages, perProcess: 1, waitingPerProcess: maximumLargeMessagesThatWait)
+        total: maximumLargeMessages, perApp: 1, waitingPerProcess: maximumLargeMessagesThatWait)
     /// Largest reply a client reads.
     package static let maximumReplyBytes = 64 << 20
-    /// Requests that may wait behind the one being answered, on one connection.
+    /// Requests that may wait behind the one being answered, on one connection; together they have the bytes of a small one.
     package static let maximumPipelinedRequests = 16
 }
 

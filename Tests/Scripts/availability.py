@@ -221,6 +221,26 @@ for line in sys.stdin:
     for thread in threads: thread.join()
     say(lengths)
 """
+# On each of so many connections a request of almost 1 MiB is answered, one stays under way, and most of another has come.
+HOARDER = ASK + """
+import select
+def padded(method, bytes, end=b"}" + bytes(1), **more):
+    frame = json.dumps({"method": "io.touchstone." + method, "parameters": {}} | more)[:-1].encode() + b', "pad": "'
+    return frame + b"x" * (bytes - len(frame) - 2) + b'"' + end
+kept = [connect() for _ in range(int(sys.argv[2]))]
+end = time.monotonic() + 20
+for connection in kept:
+    connection.setblocking(False)
+    for message in (padded("Authentication.GetIdentity", 1 << 20), padded("Authentication.GetEnvironment", 200, more=True),
+                    padded("Authentication.GetIdentity", (1 << 20) - 100, end=b"")):
+        while message and time.monotonic() < end:
+            try:
+                message = message[connection.send(message):]
+            except BlockingIOError: select.select([], [connection], [], 0.1)
+            except OSError: break
+say("ready")
+sys.stdin.readline()
+"""
 
 
 class App:
@@ -374,6 +394,23 @@ def results_take_a_bounded_amount_of_memory():
             check(after < before + (64 << 20), f"{after - before >> 20} MiB did not go back")
 
 
+def requests_take_a_bounded_amount_of_memory():
+    """DEC-589: whatever an app sends and however it stops."""
+    with Device(user=as_deployed()) as device:
+        device.set_up("271828")
+        before = memory(device)[1]
+        with contextlib.ExitStack() as stack:
+            apps = [stack.enter_context(App(device, HOARDER, 120)) for _ in range(8)]
+            for app in apps:
+                equal(app.hear(), "ready", "who sends")
+            most = memory(device)[0]
+            print(f"  960 connections with almost 3 MiB each: at most {most >> 20} MiB, before {before >> 20}")
+            check(most < before + (256 << 20), f"touchstoned took {most >> 20} MiB")
+            the_owner_is_served(device)
+            with App(device, READER, 1, 16, json.dumps(ALL)) as other:
+                equal(other.hear(), "ready", "who adds an item beside them")
+
+
 def memory(device):
     """The most that touchstoned had in memory, and what it has now, in bytes."""
     status = pathlib.Path(f"/proc/{device.daemons['touchstoned']}/status").read_text()
@@ -446,5 +483,5 @@ def a_large_executable_holds_up_who_runs_it():
 main(
     whoever_asks_nothing_keeps_nobody_out, one_app_has_not_all_connections, without_descriptors_it_rests_and_goes_on,
     searches_that_nobody_waits_for_end, searches_of_one_process_leave_others_theirs,
-    results_take_a_bounded_amount_of_memory, passwords_of_one_app_keep_no_other_waiting,
+    results_take_a_bounded_amount_of_memory, requests_take_a_bounded_amount_of_memory, passwords_of_one_app_keep_no_other_waiting,
     a_large_executable_holds_up_who_runs_it)

@@ -129,6 +129,48 @@ import TouchstoneTransport
         }
     }
 
+    @Test("DEC-589: of one app 64 connections watch the environment; another app's does, too")
+    func watchers() async throws {
+        typealias Method = AuthenticationInterface.GetEnvironment
+        let told = Mutex(0)
+        func watch(as app: String) throws -> VarlinkClient {
+            try device.run(as: app) {
+                let client = try DeviceEndpoint.current().client()
+                Thread.detachNewThread {
+                    try? client.stream(Method.self, Empty()) { _ in
+                        told.withLock { $0 += 1 }
+                        return true
+                    }
+                }
+                return client
+            }
+        }
+        /// What a connection more is told: nil if it may watch.
+        func refusal() throws -> String? {
+            try device.run(as: "org.example.watcher") {
+                let client = try DeviceEndpoint.current().client()
+                defer { client.close() }
+                do {
+                    try client.stream(Method.self, Empty()) { _ in false }
+                    return nil
+                } catch let error as RemoteError {
+                    return error.as(AuthenticationInterface.Failed.self)?.reason
+                }
+            }
+        }
+        var clients = try (0..<64).map { _ in try watch(as: "org.example.watcher") }
+        await eventually { told.withLock { $0 } == 64 }
+        #expect(try refusal() == RefusalCause.tooManyWait.rawValue)
+        clients.append(try watch(as: "org.example.another"))
+        await eventually { told.withLock { $0 } == 65 }
+        // All of them hear of a change, and one that ends makes room.
+        try device.enrollFinger()
+        await eventually { told.withLock { $0 } >= 130 }
+        clients[0].close()
+        try await eventually { try refusal() == nil }
+        for client in clients { client.close() }
+    }
+
     @Test func aStateIsAValue() throws {
         try device.run {
             let state = LAEnvironment.currentUser.state

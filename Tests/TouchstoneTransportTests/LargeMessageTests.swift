@@ -26,7 +26,9 @@ import TouchstoneCore
         private let begun = Mutex<[(process: Int32, turn: Turn?)]>([])
 
         func take(_ process: Int32) {
-            turns.take(for: .init(process: process)) { turn in self.begun.withLock { $0.append((process, turn)) } }
+            turns.take(for: .init(process: process, app: "\(process)")) { turn in
+                self.begun.withLock { $0.append((process, turn)) }
+            }
         }
 
         /// The processes that have begun, in this order.
@@ -38,12 +40,12 @@ import TouchstoneCore
         }
     }
 
-    @Test("Two have a turn at a time, one of each process, in the order in which they came") func order() {
+    @Test("Two have a turn at a time, one of each app, and the apps come one after the other") func order() {
         let turns = Taken()
         for process: Int32 in [1, 1, 2, 1, 3, 3] { turns.take(process) }
         #expect(turns.all == [1, 2])
         turns.end(1)
-        // Two of process 1 are before it, which has one.
+        // Two of app 1 are before it, which has one.
         #expect(turns.all == [1, 2, 3])
         turns.end(0)
         #expect(turns.all == [1, 2, 3, 1])
@@ -67,7 +69,60 @@ import TouchstoneCore
         #expect(turns.turns.take(for: .init(process: 4)) { _ in })
     }
 
+    @Test("DEC-589: however many processes an app is, others' large messages have every second turn") func byApp() {
+        let turns = Turns(VarlinkLimits.largeTurns)
+        let begun = Mutex<[(app: AppIdentifier, turn: Turn?)]>([])
+        func take(_ process: Int32, _ app: AppIdentifier) {
+            turns.take(for: .init(process: process, app: app)) { turn in begun.withLock { $0.append((app, turn)) } }
+        }
+        for process: Int32 in 1...40 { take(process, "greedy") }
+        #expect(begun.withLock { $0.count } == 1)
+        take(100, "other")
+        #expect(begun.withLock { $0.last?.app } == "other")
+        take(101, "third")
+        // Outside of the lock: whoever is next begins at once.
+        for index in [0, 2] { _ = begun.withLock { $0.indices.contains(index) ? $0[index].turn.take() : nil } }
+        #expect(begun.withLock { $0.contains { $0.app == "third" } })
+        withExtendedLifetime(begun.withLock { $0 }) {}
+    }
+
     // MARK: the socket
+
+    /// A request that is answered when the test says so.
+    private static func wait(ofBytes count: Int) -> String {
+        let beginning = #"{"method":"test.Probe.Wait","parameters":{},"pad":""#
+        return beginning + String(repeating: "x", count: count - beginning.utf8.count - 2) + #""}"#
+    }
+
+    @Test("DEC-589: of one process eight requests of more than 64 KiB are held at a time; small ones do not wait")
+    func medium() throws {
+        let server = try ProbeServer()
+        let clients = try (0..<10).map { _ in try server.connect() }
+        for client in clients { client.send(frame: Self.wait(ofBytes: 200 << 10)) }
+        _ = try server.calls.wait(for: 8)
+        let other = try server.connect()
+        #expect(try other.echo("small") == "small")
+        let small = try server.connect()
+        small.send(frame: Self.wait(ofBytes: 64 << 10))
+        let calls = try server.calls.wait(for: 9)
+        #expect(server.calls.all.count == 9)
+        // Each that is answered lets one more in.
+        for call in calls { call.reply(.init()) }
+        for call in try server.calls.wait(for: 11)[9...] { call.reply(.init()) }
+        for client in clients + [small] { _ = try client.receive() }
+    }
+
+    @Test("DEC-589: who stops in the middle of such a request has its place until the deadline, and not longer")
+    func stopsInTheMiddleOfAMediumOne() throws {
+        let server = try ProbeServer { $0.partialMessageTimeout = 0.3 }
+        let stopped = try (0..<12).map { _ in try server.connect() }
+        for client in stopped { client.send(Array(Self.wait(ofBytes: 200 << 10).utf8.dropLast(1 << 10))) }
+        for client in stopped { #expect(client.isClosedByServer()) }
+        let client = try server.connect()
+        client.send(frame: Self.wait(ofBytes: 200 << 10))
+        try server.calls.wait()[0].reply(.init())
+        _ = try client.receive()
+    }
 
     @Test("A large request of a method that takes them is answered, also behind others, and others go on meanwhile")
     func largeRequest() throws {

@@ -650,7 +650,9 @@ package enum AuthenticationInterface {
     /// The environment as it is now; nobody is asked.
     ///
     /// With "more": again after every change, for as long as the connection lives. A change that only time brings, like
-    /// a lockout after 48 hours, is sent when the device next does something.
+    /// a lockout after 48 hours, is sent when the device next does something. A connection that does not read ends.
+    ///
+    /// Errors: Failed: -1004 with the reason tooManyWait, if too many connections watch; of one app 64 may.
     package enum GetEnvironment: VarlinkMethod {
         package static let name = "io.touchstone.Authentication.GetEnvironment"
         package typealias Parameters = Empty
