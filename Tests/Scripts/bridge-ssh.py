@@ -616,6 +616,46 @@ def hostile_clients_get_nothing(bench):
     equal((answer, len(prompts)), (14, 1), f"with the finger {bench.log}")
 
 
+# Connects as often as it may, sends the beginning of a message on each second one, and says that it is done.
+CROWD = """
+import socket, sys
+held = []
+for number in range(32):
+    held.append(socket.socket(socket.AF_UNIX))
+    held[-1].connect(sys.argv[1])
+    if number % 2: held[-1].send(b"\\0")
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def a_crowd_keeps_nobody_out(bench):
+    # BR-51: nine processes take all places, and somebody waits for the finger meanwhile.
+    blob = blob_of(bench.make("crowded"))
+    may = threading.Event()
+
+    def act(_):
+        check(may.wait(LONGEST_WAIT), "the crowd did not come")
+        return "touch"
+
+    bench.owner.act, before = act, len(bench.owner.prompts)
+    with contextlib.ExitStack() as stack:
+        signing = stack.enter_context(bench.connect())
+        signing.sendall(string(sign_request(blob, message(b"git"))))
+        wait_for(lambda: len(bench.owner.prompts) > before, "the prompt")
+        for _ in range(9):
+            crowd = subprocess.Popen([sys.executable, "-c", CROWD, bench.socket], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            stack.callback(crowd.wait, LONGEST_WAIT)
+            stack.callback(crowd.stdin.close)
+            stack.callback(crowd.stdout.close)
+            equal(crowd.stdout.readline(), "ready\n", "the crowd")
+        equal(bench.run("ssh-add", "-L").stdout.count("ecdsa-sha2-nistp256"), 1, "the keys for a newcomer")
+        may.set()
+        length = struct.unpack(">I", signing.recv(4, socket.MSG_WAITALL))[0]
+        equal(signing.recv(length, socket.MSG_WAITALL)[:1], b"\x0e", "the answer to who waited for the finger")
+    wait_for(lambda: bench.run("ssh-add", "-L", status=None).returncode == 0, "the agent to answer afterwards")
+
+
 def nobody_speaks_in_anothers_name(bench):
     # BR-10, BR-12: a program that connects, and another process that speaks on its connection.
     file = bench.make("name")
@@ -697,7 +737,7 @@ with Device() as device:
     bench = Bench(device)
     tests = [
         keys_are_made_listed_and_removed, the_agent_is_locked_with_a_word, messages_are_signed_with_the_finger,
-        commits_are_signed, hostile_clients_get_nothing, nobody_speaks_in_anothers_name,
+        commits_are_signed, hostile_clients_get_nothing, a_crowd_keeps_nobody_out, nobody_speaks_in_anothers_name,
         a_locked_device_is_unlocked_first, a_second_agent_does_not_take_the_socket, residents_say_what_is_missing_at_their_start, logins_take_the_finger,
         a_refused_key_is_followed_by_the_next, a_certificate_signs_in, a_pinned_key_is_for_one_host, other_hosts_use_a_key_only_if_its_owner_wants, files_are_copied_with_the_finger,
         submodules_are_cloned_together, a_shared_connection_asks_once,

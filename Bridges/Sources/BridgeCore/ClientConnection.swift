@@ -67,6 +67,7 @@ public final class ClientConnection: Sendable {
     private let path: String?
     private let unread = Mutex<[UInt8]>([])
     private let hasOtherSenders = Atomic(false)
+    private let isWaiting = Atomic(false)
 
     /// Longest wait for the rest of a message, and for somebody who does not read.
     public static let patience = Duration.seconds(30)
@@ -113,6 +114,12 @@ public final class ClientConnection: Sendable {
 
     /// The number of the process that connected, for limits; who asks is ``look()``.
     var peerProcess: ClientProcess { peer }
+
+    /// What it executed when it connected, for limits; nil if the kernel does not show it.
+    var executedFile: ExecutedFile? { file }
+
+    /// Whether nothing is under way: the client has to send or to read.
+    var waitsForClient: Bool { isWaiting.load(ordering: .relaxed) }
 
     /// Looks at the process that connected.
     ///
@@ -209,6 +216,8 @@ public final class ClientConnection: Sendable {
 
     /// Whether it can be read or written before the deadline.
     private func wait(for events: Int16, until deadline: ContinuousClock.Instant?) throws(ConnectionEnd) -> Bool {
+        isWaiting.store(true, ordering: .relaxed)
+        defer { isWaiting.store(false, ordering: .relaxed) }
         while true {
             var entry = pollfd(fd: descriptor, events: events, revents: 0)
             let left = deadline.map { $0 - .now }

@@ -38,13 +38,9 @@ public final class ClientListener: Sendable {
     private let descriptor: Int32
     /// The socket's file, where this program made it.
     private let path: String?
-    private let open: Mutex<[ClientProcess: Int]> = Mutex([:])
+    private let places = Mutex(ClientPlaces<ClientProcess, ExecutedFile>())
 
-    private enum Limits {
-        static let connections = 256
-        static let ofOneClient = 32
-        static let stack = 512 << 10
-    }
+    private static let stackSize = 512 << 10
 
     /// Makes a socket, for this user only.
     ///
@@ -153,35 +149,29 @@ public final class ClientListener: Sendable {
                 continue
             }
             // Who must not connect, or is one too many, is closed without an answer (BR-7, BR-51).
-            guard let connection = ClientConnection(descriptor: accepted), enter(connection.peerProcess) else {
+            guard let connection = ClientConnection(descriptor: accepted), let place = enter(connection) else {
                 continue
             }
             let thread = Thread { [self] in
                 serve(connection)
                 connection.close()
-                leave(connection.peerProcess)
+                places.withLock { $0.leave(place) }
+                BridgeProcess.rests()
             }
-            thread.stackSize = Limits.stack
+            thread.stackSize = Self.stackSize
             thread.start()
         }
     }
 
-    private func enter(_ peer: ClientProcess) -> Bool {
-        open.withLock { open in
-            guard open.values.reduce(0, +) < Limits.connections, open[peer, default: 0] < Limits.ofOneClient else {
-                return false
-            }
-            open[peer, default: 0] += 1
-            return true
+    private func enter(_ connection: ClientConnection) -> UInt64? {
+        places.withLock { places in
+            places.enter(
+                .init(process: connection.peerProcess, program: connection.executedFile) {
+                    connection.waitsForClient
+                } end: {
+                    connection.close()
+                })
         }
-    }
-
-    private func leave(_ peer: ClientProcess) {
-        open.withLock { open in
-            let left = open[peer, default: 1] - 1
-            open[peer] = left == 0 ? nil : left
-        }
-        BridgeProcess.rests()
     }
 
     /// Removes the socket's file, if this program made it.
