@@ -170,6 +170,17 @@ def storing_over_a_password_asks(device, resident, person):
 
 
 @with_device
+def a_password_ends_when_its_server_says(device, resident, person):
+    """GC-17: also one that was stored over another; without an end it does not end."""
+    later, ended = (f"password_expiry_utc={int(time.time()) + seconds}\n" for seconds in (86400, -1))
+    for end, expected in (("", ""), (later, later), (ended, None), (later, later), ("", "")):
+        helper(resident, "store", KEPT + end, start_new_session=True)
+        found = helper(resident, "get", ASKED)
+        equal(found if "correct horse" not in found else found.split("correct horse\n")[1], "" if expected is None else expected, f"after {end!r}")
+        equal("correct horse" in found, expected is not None, f"the password after {end!r}")
+
+
+@with_device
 def what_is_malformed_is_refused(device, resident, person):
     """GC-11, GC-16."""
     for action in ("get", "store", "erase"):
@@ -244,9 +255,8 @@ def a_program_that_speaks_for_itself_is_shown_as_itself(device, resident, person
         check("error" in json.loads(reply[:-1]), reply)
 
 
-@with_device
-def what_was_half_deleted_can_be_stored_and_erased(device, resident, person):
-    """GC-3: the row is there and its password is not, as after a deletion that was cut off."""
+def other_program(device):
+    """A program that shares a group with touchstone-credentials; that keeps its items there from now on."""
     other = device.work / "other"
     shutil.copy(os.path.realpath("/usr/bin/python3"), other)
     manifests = device.state / "apps.d"
@@ -254,12 +264,23 @@ def what_was_half_deleted_can_be_stored_and_erased(device, resident, person):
     with open(manifests / "credentials.conf", "a") as file:
         file.write(shared)
     (manifests / "other.conf").write_text(f"[Application]\nIdentity={other}\nName=other\n{shared}")
-    query = {"class": {"string": "genp"}, "svce": {"string": "io.touchstone.Credentials"}}
-    message = json.dumps({"method": "io.touchstone.Keychain.Delete", "parameters": {"query": query}})
+    return other
+
+
+def call(device, resident, program, method, parameters):
+    """Has the program call the keychain."""
+    message = json.dumps({"method": f"io.touchstone.Keychain.{method}", "parameters": parameters})
+    said = resident.run(program, "-S", "-c", CALL, device.socket, message)
+    check("error" not in json.loads(said), said)
+
+
+@with_device
+def what_was_half_deleted_can_be_stored_and_erased(device, resident, person):
+    """GC-3: the row is there and its password is not, as after a deletion that was cut off."""
+    other = other_program(device)
 
     def lose_passwords():
-        said = resident.run(other, "-S", "-c", CALL, device.socket, message)
-        check("error" not in json.loads(said), said)
+        call(device, resident, other, "Delete", {"query": {"class": {"string": "genp"}, "svce": {"string": "io.touchstone.Credentials"}}})
 
     def docker(action, input=""):
         return resident.run(BRIDGES / "docker-credential-touchstone", action, input=input)
@@ -280,6 +301,61 @@ def what_was_half_deleted_can_be_stored_and_erased(device, resident, person):
     lose_passwords()
     docker("erase", "docker.io")
     equal(json.loads(docker("list")), {}, "the list after the erasing")
+
+
+@with_device
+def an_account_goes_after_the_next_one_came(device, resident, person):
+    """GC-3: docker keeps one account of a server; the old one goes when the new one is kept, and not before."""
+    bridge = BRIDGES / "touchstone-credentials"
+
+    def docker(action, input="", status=0):
+        return resident.run(BRIDGES / "docker-credential-touchstone", action, input=input, status=status)
+
+    def store(user, secret, status=0):
+        docker("store", json.dumps({"ServerURL": "docker.io", "Username": user, "Secret": secret}), status)
+
+    def kept():
+        found = json.loads(docker("get", "docker.io"))
+        equal(json.loads(docker("list")), {"docker.io": found["Username"]}, "the list")
+        return found["Username"], found["Secret"]
+
+    def rows():
+        (use,) = json.loads(device.run("keychain", "quota", str(bridge), "--json").stdout)
+        return use["used"]["items"]
+
+    store("me", "first")
+    device.run("keychain", "quota", str(bridge), "--size", "16KiB")
+    store("you", "x" * 32768, 1)
+    equal(kept(), ("me", "first"), "after a store for which there was no room")
+    store("you", "second")
+    equal((kept(), rows()), (("you", "second"), 2), "after a store for which there was room")
+
+
+@with_device
+def a_store_that_was_cut_off_leaves_the_new_account(device, resident, person):
+    """GC-3: the old account is still there; the new one is given, and the next store takes the old one away."""
+    def docker(action, input=""):
+        return resident.run(BRIDGES / "docker-credential-touchstone", action, input=input)
+
+    def store(user, secret):
+        docker("store", json.dumps({"ServerURL": "docker.io", "Username": user, "Secret": secret}))
+
+    other = other_program(device)
+
+    def add(**attributes):
+        kinds = {name: {"data": base64.b64encode(value).decode()} if isinstance(value, bytes) else {"string": value} for name, value in attributes.items()}
+        call(device, resident, other, "Add", {"attributes": kinds | {"pdmn": {"string": "aku"}}})
+
+    store("you", "second")
+    add(**{"class": "genp", "svce": "io.touchstone.Credentials", "desc": "value", "acct": "old", "v_Data": b"first"})
+    add(**{"class": "inet", "srvr": "docker.io", "desc": "docker", "acct": "me", "v_Data": b"old"})
+    equal(json.loads(docker("get", "docker.io"))["Secret"], "second", "what is given")
+    # Even if nothing else changes.
+    store("you", "second")
+    equal(json.loads(docker("list")), {"docker.io": "you"}, "the list after the next store")
+    equal(json.loads(docker("get", "docker.io"))["Secret"], "second", "what is given then")
+    docker("erase", "docker.io")
+    equal(json.loads(docker("list")), {}, "the list after an erasing")
 
 
 def a_device_that_knows_no_bridge_shows_the_client_as_a_claim():
@@ -340,6 +416,7 @@ def what_a_request_needed_is_given_back(device, resident, person):
 main(
     git_keeps_a_password_and_the_owner_is_asked_for_it, an_orphan_is_not_shown_as_the_service_manager, nothing_is_given_out_without_the_finger,
     a_locked_device_and_no_agent_give_nothing, a_password_is_erased_by_who_knows_it, storing_over_a_password_asks,
-    what_is_malformed_is_refused, docker_speaks_to_its_helper,
-    a_program_that_speaks_for_itself_is_shown_as_itself, what_was_half_deleted_can_be_stored_and_erased, a_device_that_knows_no_bridge_shows_the_client_as_a_claim,
+    a_password_ends_when_its_server_says, what_is_malformed_is_refused, docker_speaks_to_its_helper,
+    a_program_that_speaks_for_itself_is_shown_as_itself, what_was_half_deleted_can_be_stored_and_erased, an_account_goes_after_the_next_one_came,
+    a_store_that_was_cut_off_leaves_the_new_account, a_device_that_knows_no_bridge_shows_the_client_as_a_claim,
     secrets_stay_out_of_files, what_a_request_needed_is_given_back)

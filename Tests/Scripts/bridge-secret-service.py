@@ -452,6 +452,21 @@ def what_is_stored_after_a_new_passcode_has_a_key_of_the_owners(device, bus, per
 
 
 @with_bus
+def an_alias_is_never_lost_on_its_way(device, bus, person):
+    """SS-6, SS-20: it is changed in its place, also where there is no room for another row."""
+    app = bus.app("app")
+    first, second = (app.ask("secret(ROOT, 'CreateCollection', '(a{sv}s)', ({}, %r))" % name)[0] for name in ("mine", ""))
+    read = "secret(ROOT, 'ReadAlias', '(s)', ('mine',))[0]"
+    device.run("keychain", "quota", str(bus.program), "--items", "0")
+    app.say(f"secret(ROOT, 'SetAlias', '(so)', ('mine', {second!r}))")
+    equal(app.answer(), {"value": []}, "the change")
+    app.say(f"secret(ROOT, 'SetAlias', '(so)', ('yours', {first!r}))")
+    check("error" in app.answer(), "there was room for another one")
+    bus.restart()
+    equal(bus.app("app").ask(read), second, "the alias after a new start")
+
+
+@with_bus
 def more_than_one_answer_is_read(device, bus, person):
     """SS-21, SS-22: 640 items with the most attributes are more than 64 MiB as the device writes them."""
     mailer = bus.app("mailer")
@@ -677,6 +692,6 @@ main(
     an_upgraded_program_keeps_its_passwords, an_import_is_of_everything_or_nothing,
     one_program_holds_up_no_other, questions_that_fail_at_once_rest, large_calls_that_wait_are_few, a_program_with_many_accounts_is_refused_none, another_set_is_no_way_around_a_cancel,
     a_collection_goes_with_what_was_approved, aliases_last, one_of_them_works_on_a_device,
-    what_is_stored_after_a_new_passcode_has_a_key_of_the_owners, more_than_one_answer_is_read,
+    what_is_stored_after_a_new_passcode_has_a_key_of_the_owners, an_alias_is_never_lost_on_its_way, more_than_one_answer_is_read,
     the_collections_that_programs_expect,
 )

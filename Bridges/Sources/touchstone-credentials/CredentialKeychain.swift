@@ -101,7 +101,8 @@ struct CredentialKeychain: Sendable {
             item.path = attributes["path"]?.string.flatMap { $0.isEmpty ? nil : $0 }
         }
         guard let value = found.data.flatMap({ String(validating: $0, as: UTF8.self) }) else { return nil }
-        let expiry = attributes["gena"]?.data.flatMap { Int64(String(decoding: $0, as: UTF8.self)) }
+        // Internet passwords have no "gena".
+        let expiry = attributes["icmt"]?.string.flatMap { Int64($0) }
         return CredentialRow(
             item: item, reference: reference, value: value, modified: attributes["mdat"]?.date ?? 0, expiry: expiry)
     }
@@ -180,7 +181,7 @@ struct CredentialKeychain: Sendable {
         attributes["v_Data"] = .bytes(Data(name.utf8))
         attributes["pdmn"] = .text("aku")
         attributes["r_PersistentRef"] = .yes
-        attributes["gena"] = expiry.map { .bytes(Data(String($0).utf8)) }
+        attributes["icmt"] = expiry.map { .text(String($0)) }
         // The owner reads this name in the prompt.
         let label = item.kind == .secret ? [item.place, item.account] : [item.account, item.place]
         let words = label.compactMap { $0 }.filter { !$0.isEmpty }.joined(
@@ -238,8 +239,8 @@ struct CredentialKeychain: Sendable {
                 query: Self.value(row.value), attributes: attributes, context: proof.context,
                 options: proof.options?.askingNobody),
             Nothing.self)
-        let ends = Data((expiry.map { String($0) } ?? "").utf8)
-        return try proof.call("Keychain.Update", Change(query: Self.named(row), attributes: ["gena": .bytes(ends)]))
+        let ends = expiry.map { String($0) } ?? ""
+        return try proof.call("Keychain.Update", Change(query: Self.named(row), attributes: ["icmt": .text(ends)]))
     }
 
     /// Deletes both rows, after its grants.

@@ -161,7 +161,9 @@ final class Credentials: Sendable {
         var place = item
         if isOnly { place.account = nil }
         let rows = try rows(place).filter { isOnly || $0.item == item }
-        guard let row = rows.first else {
+        // After a store that was cut off, that of another account is there too.
+        let others = rows.filter { $0.item.account != account }
+        guard let row = rows.first(where: { $0.item.account == account }) ?? others.first else {
             let added = try keychain.add(item, secret, expiry: parameters.expiry, isOpen: isOpen)
             remember(secret, added.reference, asker)
             try grant(secret, of: added.value, item.kind, to: lets)
@@ -172,7 +174,9 @@ final class Credentials: Sendable {
             return results
         }
         if row.item.account == account {
-            if lets.isEmpty, isKnown(secret, row.reference, asker) == true, row.expiry == parameters.expiry {
+            if lets.isEmpty, others.isEmpty, isKnown(secret, row.reference, asker) == true,
+                row.expiry == parameters.expiry
+            {
                 return results
             }
             let request = request(
@@ -196,9 +200,12 @@ final class Credentials: Sendable {
                 remember(secret, added.reference, asker)
                 try grant(secret, of: added.value, item.kind, to: lets)
             }
+            for row in try approved(others, nil, asker, connection) { try delete(row) }
         } else {
-            try delete(rows, nil, asker, connection)
+            let approved = try approved(others, nil, asker, connection)
+            // Before the old ones go: a lock or an end in between loses no password.
             remember(secret, try keychain.add(item, secret, expiry: parameters.expiry).reference, asker)
+            for row in approved { try delete(row) }
         }
         return results
     }
@@ -212,25 +219,25 @@ final class Credentials: Sendable {
         guard !rows.isEmpty else { throw .gone }
         // Of a command's secrets one is named, never all of a service.
         guard item.kind != .secret || rows.count == 1 else { throw .invalid }
-        try delete(rows, parameters.secret, asker, connection)
+        for row in try approved(rows, parameters.secret, asker, connection) { try delete(row) }
         return Results()
     }
 
-    /// Deletes rows: those whose secret is `secret`, where one is given.
+    /// The rows that may be deleted: those whose secret is `secret`, where one is given.
     ///
     /// Who knows the secret is not asked; anybody else is.
-    private func delete(
+    private func approved(
         _ rows: [CredentialRow], _ secret: Data?, _ asker: Asker, _ connection: ClientConnection
-    ) throws(BridgeFailure) {
-        var unknown: [CredentialRow] = []
+    ) throws(BridgeFailure) -> [CredentialRow] {
+        var (approved, unknown): ([CredentialRow], [CredentialRow]) = ([], [])
         for row in rows {
             switch secret.flatMap({ isKnown($0, row.reference, asker) }) {
-            case true?: try delete(row)
+            case true?: approved.append(row)
             case false?: break
             case nil: unknown.append(row)
             }
         }
-        guard let first = unknown.first else { return }
+        guard let first = unknown.first else { return approved }
         let others = unknown.count > 1 ? " and \(unknown.count - 1) more" : ""
         let request = request(
             asker, first.item, "delete", "delete \(Self.sentence(first.item))\(others)")
@@ -252,8 +259,9 @@ final class Credentials: Sendable {
         }
         for (row, found) in zip(asked, secrets)
         where secret == nil || found == nil || found.map(digest) == secret.map(digest) {
-            try delete(row)
+            approved.append(row)
         }
+        return approved
     }
 
     private func delete(_ row: CredentialRow) throws(BridgeFailure) {

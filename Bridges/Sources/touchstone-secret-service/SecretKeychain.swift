@@ -399,13 +399,7 @@ final class SecretKeychain: Sendable {
     /// The first one, `login`, has a row only once its label was changed.
     func changeCollection(_ name: String, label: String) async throws(BridgeFailure) {
         try await perform { device throws(DeviceError) in
-            do throws(DeviceError) {
-                let change = Change(query: Self.row(Service.collection, name), attributes: ["labl": .text(label)])
-                _ = try device.call("io.touchstone.Keychain.Update", change.json)
-            } catch {
-                guard BridgeFailure(error) == .gone else { throw error }
-                try Self.add(device, Service.collection, name, Data(), ["labl": .text(label)])
-            }
+            try Self.put(device, Service.collection, name, ["labl": .text(label)])
         }
     }
 
@@ -416,8 +410,7 @@ final class SecretKeychain: Sendable {
     /// Sets an alias, also one that is there.
     func setAlias(_ alias: String, of collection: String) async throws(BridgeFailure) {
         try await perform { device throws(DeviceError) in
-            try Self.delete(device, Service.alias, alias)
-            try Self.add(device, Service.alias, alias, Data(), ["labl": .text(collection)])
+            try Self.put(device, Service.alias, alias, ["labl": .text(collection)])
         }
     }
 
@@ -436,6 +429,19 @@ final class SecretKeychain: Sendable {
         if attributes["accc"] == nil { attributes["pdmn"] = .text("aku") }
         attributes["v_Data"] = .bytes(data)
         _ = try device.call("io.touchstone.Keychain.Add", Change(attributes: attributes).json)
+    }
+
+    /// Changes what a row without data says, or adds the row.
+    private static func put(
+        _ device: DeviceConnection, _ service: String, _ account: String, _ attributes: Dictionary
+    ) throws(DeviceError) {
+        do throws(DeviceError) {
+            let change = Change(query: row(service, account), attributes: attributes)
+            _ = try device.call("io.touchstone.Keychain.Update", change.json)
+        } catch {
+            guard BridgeFailure(error) == .gone else { throw error }
+            try add(device, service, account, Data(), attributes)
+        }
     }
 
     /// What is gone already is no error.
