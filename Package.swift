@@ -345,7 +345,8 @@ let package = Package(
         tests(
             "TouchstoneKeychainTests",
             [
-                "TouchstoneTesting", "TouchstoneKeychain", "TouchstoneAuthentication", "TouchstoneEnclaveClient",
+                "TouchstoneTesting", "TouchstoneKeychain", "TouchstoneAuthentication", "TouchstoneCircle",
+                "TouchstoneEnclaveClient",
                 "TouchstoneEnclaveInterface",
                 "TouchstoneEnclave", "TouchstoneEnclaveHost", "TouchstoneFileRoot", "TouchstoneCore",
                 "TouchstoneInterfaces", "TouchstoneLog", "TouchstoneMemory", "TouchstoneTransport", "TouchstoneSystem",

@@ -66,8 +66,14 @@ enum CircleTables {
     // MARK: values
 
     static func signed(_ value: UInt64) -> Int64 { Int64(bitPattern: value) }
-    private static func number(_ value: DatabaseValue) -> UInt64 {
-        UInt64(bitPattern: Int64.fromDatabaseValue(value) ?? 0)
+    /// Of counters, and of times in milliseconds: as in a record (docs/sync-format.md).
+    private static let largest: Int64 = 1 << 53
+    /// A counter or a time; nil for what nobody writes there, so that nothing is ever added to it.
+    private static func number(_ value: DatabaseValue) -> UInt64? {
+        Int64.fromDatabaseValue(value).flatMap { 0...largest ~= $0 ? UInt64($0) : nil }
+    }
+    private static func clock(_ value: DatabaseValue) -> ClockTime? {
+        Int64.fromDatabaseValue(value).flatMap { UInt64(exactly: $0) }.map { ClockTime(bits: $0) }
     }
 
     /// What the keychain shows of an item: a version, and the row that has it; without a row nothing.
@@ -88,41 +94,48 @@ enum CircleTables {
 
     // MARK: reading
 
-    /// The device's identifier and its circle's, and where its counters began; nil: nothing is kept.
+    /// The device's identifier and its circle's; nil: nothing is kept, or it is damaged.
+    ///
+    /// Then the device begins anew, with counters that it never gave (DEC-587).
     static func state(_ database: Database) throws -> (member: Data, circle: Data)? {
-        try Row.fetchOne(database, sql: "SELECT member, circle FROM circle_state").flatMap {
-            guard let member = Data.fromDatabaseValue($0["member"]), let circle = Data.fromDatabaseValue($0["circle"])
-            else { return nil }
-            return (member, circle)
-        }
+        try Row.fetchOne(database, sql: "SELECT member, circle, first, counter, clock, contact FROM circle_state")
+            .flatMap {
+                guard let member = Data.fromDatabaseValue($0["member"]),
+                    let circle = Data.fromDatabaseValue($0["circle"]), number($0["first"]) != nil,
+                    number($0["counter"]) != nil, clock($0["clock"]) != nil,
+                    ($0["contact"] as DatabaseValue).isNull || number($0["contact"]) != nil
+                else { return nil }
+                return (member, circle)
+            }
     }
 
     static func kept(_ database: Database, identity: (MemberID) -> MemberIdentity?) throws -> Ledger.Kept {
         var kept = Ledger.Kept()
         if let row = try Row.fetchOne(database, sql: "SELECT first, counter, clock, contact FROM circle_state") {
-            kept.first = number(row["first"])
-            kept.counter = number(row["counter"])
-            kept.clock = ClockTime(bits: number(row["clock"]))
-            kept.lastContact = Int64.fromDatabaseValue(row["contact"]).map { UInt64(bitPattern: $0) }
+            kept.first = number(row["first"]) ?? 0
+            kept.counter = number(row["counter"]) ?? 0
+            kept.clock = clock(row["clock"]) ?? kept.clock
+            kept.lastContact = number(row["contact"])
         }
         let versions = try Row.fetchCursor(
             database, sql: "SELECT member, counter, name, clock, tombstone FROM circle_record")
         while let row = try versions.next() {
-            guard let member = Data.fromDatabaseValue(row["member"]), let name = Data.fromDatabaseValue(row["name"])
+            guard let member = Data.fromDatabaseValue(row["member"]), let name = Data.fromDatabaseValue(row["name"]),
+                let counter = number(row["counter"]), let clock = clock(row["clock"])
             else { continue }
             kept.versions.append(
                 RecordVersion(
-                    name: RecordName(bytes: name), member: MemberID(bytes: member), counter: number(row["counter"]),
-                    clock: ClockTime(bits: number(row["clock"])),
+                    name: RecordName(bytes: name), member: MemberID(bytes: member), counter: counter, clock: clock,
                     isTombstone: Int64.fromDatabaseValue(row["tombstone"]) == 1))
         }
         for row in try Row.fetchAll(database, sql: "SELECT member, head, seen, whole, fault, waited FROM circle_member")
         {
             guard let member = Data.fromDatabaseValue(row["member"]).map({ MemberID(bytes: $0) }) else { continue }
-            kept.seen[member] = number(row["seen"])
-            kept.whole[member] = number(row["whole"])
+            // Without them its head is looked at once more.
+            kept.seen[member] = number(row["seen"]) ?? 0
+            kept.whole[member] = number(row["whole"]) ?? 0
             kept.faults[member] = String.fromDatabaseValue(row["fault"]).flatMap(Ledger.Fault.init)
-            kept.waitedForSince[member] = Int64.fromDatabaseValue(row["waited"]).map { UInt64(bitPattern: $0) }
+            kept.waitedForSince[member] = number(row["waited"])
             if let bytes = Data.fromDatabaseValue(row["head"]),
                 let head = try? MemberHead(bytes, identity: identity)
             {
@@ -131,9 +144,10 @@ enum CircleTables {
         }
         let shown = try Row.fetchCursor(database, sql: "SELECT name, member, counter FROM circle_item")
         while let row = try shown.next() {
-            guard let member = Data.fromDatabaseValue(row["member"]), let name = Data.fromDatabaseValue(row["name"])
+            guard let member = Data.fromDatabaseValue(row["member"]), let name = Data.fromDatabaseValue(row["name"]),
+                let counter = number(row["counter"])
             else { continue }
-            kept.shown[RecordName(bytes: name)] = (MemberID(bytes: member), number(row["counter"]))
+            kept.shown[RecordName(bytes: name)] = (MemberID(bytes: member), counter)
         }
         return kept
     }
@@ -163,9 +177,10 @@ enum CircleTables {
             database, sql: "SELECT member, counter, identifier, version FROM circle_item WHERE name = ?",
             arguments: [name.bytes]
         ).flatMap { row in
-            guard let member = Data.fromDatabaseValue(row["member"]) else { return nil }
+            guard let member = Data.fromDatabaseValue(row["member"]), let counter = number(row["counter"])
+            else { return nil }
             return Shown(
-                member: MemberID(bytes: member), counter: number(row["counter"]),
+                member: MemberID(bytes: member), counter: counter,
                 identifier: Data.fromDatabaseValue(row["identifier"]), version: Data.fromDatabaseValue(row["version"]))
         }
     }
@@ -206,7 +221,7 @@ enum CircleTables {
     /// Counters of a member's records that the keychain shows and that are not of this epoch, the oldest first.
     static func counters(of member: MemberID, notOf epoch: UInt32, count: Int, _ database: Database) throws -> [UInt64]
     {
-        try Int64.fetchAll(
+        try DatabaseValue.fetchAll(
             database,
             sql: """
                 SELECT r.counter FROM circle_record r
@@ -217,7 +232,7 @@ enum CircleTables {
                 member.bytes, SealedRecord.epochOffset + 1,
                 Data((0..<4).map { UInt8(truncatingIfNeeded: epoch >> (8 * $0)) }), count,
             ]
-        ).map { UInt64(bitPattern: $0) }
+        ).compactMap { number($0) }
     }
 
     /// An own object, by its place among those that the store is told of.
@@ -244,11 +259,12 @@ enum CircleTables {
                 """, arguments: [me.bytes, me.bytes, number, count])
         var (objects, bytes): ([Object], Int) = ([], 0)
         while bytes <= longest, let row = try rows.next() {
-            guard let number = Int64.fromDatabaseValue(row["number"]) else { continue }
+            guard let number = Int64.fromDatabaseValue(row["number"]), let counter = Self.number(row["counter"])
+            else { continue }
             objects.append(
                 Object(
-                    number: number, isHead: String.fromDatabaseValue(row["kind"]) == "head",
-                    counter: Self.number(row["counter"]), bytes: Data.fromDatabaseValue(row["bytes"])))
+                    number: number, isHead: String.fromDatabaseValue(row["kind"]) == "head", counter: counter,
+                    bytes: Data.fromDatabaseValue(row["bytes"])))
             bytes += objects.last?.bytes?.count ?? 0
         }
         return objects
@@ -299,15 +315,16 @@ enum CircleTables {
             arguments: [version.member.bytes, signed(version.counter)])
     }
 
-    /// Deletes records that the ledger has no more.
+    /// Deletes records that the ledger does not have, because it has them no more or they are damaged.
     static func deleteRecords(notIn ledger: Ledger, _ database: Database) throws {
-        for row in try Row.fetchAll(database, sql: "SELECT member, counter FROM circle_record") {
-            guard let member = Data.fromDatabaseValue(row["member"]) else { continue }
-            let counter = number(row["counter"])
-            guard !ledger.contains(member: MemberID(bytes: member), counter: counter) else { continue }
+        for row in try Row.fetchAll(database, sql: "SELECT rowid, member, counter FROM circle_record") {
+            if let member = Data.fromDatabaseValue(row["member"]), let counter = number(row["counter"]),
+                ledger.contains(member: MemberID(bytes: member), counter: counter)
+            {
+                continue
+            }
             try database.execute(
-                sql: "DELETE FROM circle_record WHERE member = ? AND counter = ?",
-                arguments: [member, signed(counter)])
+                sql: "DELETE FROM circle_record WHERE rowid = ?", arguments: [row["rowid"] as DatabaseValue])
         }
     }
 
