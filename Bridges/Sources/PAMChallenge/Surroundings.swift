@@ -28,6 +28,8 @@ public struct Surroundings: Equatable, Sendable {
     public var isLidClosed = false
     /// The device is locked.
     public var isLocked = false
+    /// Wrong passcodes in a row that the device has counted.
+    public var passcodeFailures = 0
 
     /// Everything as it should be.
     public init() {}

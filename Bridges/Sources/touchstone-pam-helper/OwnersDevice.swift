@@ -42,6 +42,7 @@ struct OwnersDevice {
     private struct StatusReply: Decodable {
         struct Status: Decodable {
             var isSimulated, isEnrolled, isPasscodeSet, isLocked, hasAgent: Bool
+            var passcodeFailures: Int
         }
         var status: Status
     }
@@ -55,6 +56,7 @@ struct OwnersDevice {
         found.isPasscodeSet = status.isPasscodeSet
         found.isLocked = status.isLocked
         found.hasAgent = status.hasAgent
+        found.passcodeFailures = status.passcodeFailures
         return found
     }
 
@@ -137,10 +139,14 @@ struct OwnersDevice {
 
     private struct NonceReply: Decodable { var nonce: Data }
 
-    /// Tries what was typed as the passcode, once (PM-24).
-    func unlock(_ passcode: PasscodeBuffer) throws(DeviceError) {
+    /// Seals what was typed for the enclave, for one ``unlock(_:)``.
+    func sealed(_ passcode: PasscodeBuffer) throws(DeviceError) -> Data {
         let nonce = try connection.call("Device.GetNonce", Nothing(), NonceReply.self).nonce
-        let sealed = try device.seal([passcode], for: .unlock, nonce: nonce)
+        return try device.seal([passcode], for: .unlock, nonce: nonce)
+    }
+
+    /// Tries what was typed as the passcode, once (PM-24).
+    func unlock(_ sealed: Data) throws(DeviceError) {
         let request = Data("{\"passcode\":".utf8) + sealed + Data("}".utf8)
         _ = try connection.call("io.touchstone.Device.Unlock", request)
     }
