@@ -102,8 +102,8 @@ package final class AuthenticationService: Sendable {
         static let unlockRequestsPerApp = 32
         static let environmentWatchers = 512
         static let environmentWatchersPerApp = 64
-        /// Calls that have a thread while the enclave is asked.
-        static let calls = Turns.Limits(total: 64, perApp: 32)
+        /// Calls that have a thread while the enclave is asked (DEC-590).
+        static let calls = Turns.Limits(total: 24, perApp: 12)
     }
 
     /// Calls for which the enclave is asked; none waits there for the owner.

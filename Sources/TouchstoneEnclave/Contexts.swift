@@ -74,6 +74,7 @@ extension Enclave {
 /// Gone with the process.
 struct Contexts {
     private(set) var byIdentifier: [String: Enclave.Context] = [:]
+    private var countByApp: [AppIdentifier: Int] = [:]
     /// When the first of their proofs lapses; nil: none does.
     private var nextLapse: Double?
 
@@ -86,15 +87,27 @@ struct Contexts {
     }
 
     /// Where the app has too many, one of its own goes, but not the one that is `evaluated`.
+    ///
+    /// Where all apps together have too many, one goes of the app that has most.
     mutating func add(_ context: Enclave.Context, as identifier: String, evaluated: String?) {
-        let own = byIdentifier.filter { $0.value.app == context.app }.keys
-        if own.count >= Enclave.Limits.contextsPerApp, let spare = own.first(where: { $0 != evaluated }) {
-            byIdentifier[spare] = nil
+        let isFull = byIdentifier.count >= Enclave.Limits.contexts
+        if countByApp[context.app, default: 0] >= Enclave.Limits.contextsPerApp {
+            removeOne(of: context.app, but: evaluated)
+        } else if isFull, let greediest = countByApp.max(by: { $0.value < $1.value })?.key {
+            removeOne(of: greediest, but: evaluated)
         }
         byIdentifier[identifier] = context
+        countByApp[context.app, default: 0] += 1
     }
 
-    mutating func remove(_ identifier: String) { byIdentifier[identifier] = nil }
+    private mutating func removeOne(of app: AppIdentifier, but evaluated: String?) {
+        let spare = byIdentifier.first { $0.value.app == app && $0.key != evaluated }
+        if let spare { remove(spare.key) }
+    }
+
+    mutating func remove(_ identifier: String) {
+        if let removed = byIdentifier.removeValue(forKey: identifier) { countByApp.countDown(removed.app) }
+    }
 
     // MARK: proofs
 

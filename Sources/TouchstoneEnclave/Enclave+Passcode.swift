@@ -238,6 +238,8 @@ extension Enclave {
             if passcodeGuesses.wasWrong(tag) {
                 state.passcodeFailures -= 1
                 rejected.result = "wrong, the same as before"
+                // It costs nobody a guess, so it may come very often.
+                rejected.isRepeatable = true
             } else {
                 delayNextPasscode(now: now)
             }

@@ -14,6 +14,8 @@ package struct Enclave {
     package enum Limits {
         /// Of one app: a noisy app ends its own contexts, never another's.
         static let contextsPerApp = 256
+        /// Of all apps together.
+        static let contexts = 4096
         static let fingers: [BiometryType: Int] = [.touchID: 5, .faceID: 2, .opticID: 2]
         static let fingerNameBytes = 64
         /// Of a path: what Linux takes, with the zero byte behind it.

@@ -197,11 +197,13 @@ package final class KeyService: Sendable {
 }
 
 extension Turns.Limits {
-    /// Of one service's calls: each has a thread while it waits for the enclave or the disk, and no app takes all of them.
-    static let calls = Turns.Limits(total: 128, perApp: 64)
+    // The system gives 255 threads. All of these together take fewer, so that an agent always finds one (DEC-590).
+
+    /// Of changes: each has a thread while it waits for the enclave or the disk, and no app takes all of them.
+    static let calls = Turns.Limits(total: 72, perApp: 56)
 
     /// Of calls that mostly ask the enclave, which takes one at a time.
     ///
     /// So an app has a thread for each core, 2 to 32. With more of them the owner's programs stand in line for a core (DEC-579).
-    static let asking = Turns.Limits(total: 64, perApp: min(32, max(2, ProcessInfo.processInfo.activeProcessorCount)))
+    static let asking = Turns.Limits(total: 40, perApp: min(32, max(2, ProcessInfo.processInfo.activeProcessorCount)))
 }

@@ -141,8 +141,8 @@ extension KeychainService {
     /// Results up to this size wait for no room: as many as there are turns of searches are small together.
     private static var smallResultBytes: Int { 256 << 10 }
 
-    /// Searches for several items at a time: each has a thread, of which the system gives 255.
-    static let searchLimits = Turns.Limits(total: 64, perProcess: 4, perApp: 16, waitingPerProcess: 128)
+    /// Searches for several items at a time: each has a thread (DEC-590).
+    static let searchLimits = Turns.Limits(total: 40, perProcess: 4, perApp: 16, waitingPerProcess: 128)
     /// Results that are collected, or not taken yet, in bytes.
     static let resultLimits = Turns.Limits(budget: 64 << 20)
 

@@ -131,7 +131,15 @@ extension KeychainStore {
     }
 
     fileprivate static func storage(_ row: Row) -> BackupInterface.Storage {
-        .init(items: Int.fromDatabaseValue(row["items"]) ?? 0, bytes: Int.fromDatabaseValue(row["bytes"]) ?? 0)
+        storage(Int64.fromDatabaseValue(row["items"]), Int64.fromDatabaseValue(row["bytes"]))
+    }
+
+    /// What two numbers of the file say.
+    ///
+    /// A damaged file may say anything, so they are brought to where sums of many do not overflow.
+    fileprivate static func storage(_ items: Int64?, _ bytes: Int64?) -> BackupInterface.Storage {
+        func sane(_ number: Int64?) -> Int { Int(min(max(number ?? 0, 0), 1 << 53)) }
+        return .init(items: sane(items), bytes: sane(bytes))
     }
 }
 
@@ -142,12 +150,12 @@ extension KeychainStore.KeychainWriter {
         var used = BackupInterface.Storage(items: 0, bytes: 0)
         var limit = BackupInterface.Storage.ofEveryApp
         try turn.statement(.use).forEachRow(values + [.blob(tags.name)]) { row in
-            let (items, bytes) = (Int(row.integer(1) ?? 0), Int(row.integer(2) ?? 0))
+            let storage = KeychainStore.storage(row.integer(1), row.integer(2))
             if row.integer(0) == 1 {
-                limit = .init(items: items, bytes: bytes)
+                limit = storage
             } else {
-                used.items += items
-                used.bytes += bytes
+                used.items += storage.items
+                used.bytes += storage.bytes
             }
             return true
         }

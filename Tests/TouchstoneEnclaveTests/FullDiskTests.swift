@@ -79,5 +79,16 @@ import TouchstoneFileRoot
         #expect(ReservedFile(state, count: 4, bytes: 8192).refill())
         #expect(try sizes() == [8192, 8192, 8192, 8192])
         #expect(try file.load() == Data("two".utf8))
+        // They are twice as large as a large state, and stay so.
+        let large = Data(repeating: 1, count: 10_000)
+        try file.replace(large)
+        #expect(try sizes() == [24576, 24576, 24576, 24576])
+        let again = ReservedFile(state, count: 4, bytes: 8192)
+        #expect(try again.load() == large)
+        #expect(again.refill())
+        #expect(try sizes() == [24576, 24576, 24576, 24576])
+        try again.replaceWithReserve(Data(repeating: 2, count: 30_000), leaving: 0)
+        #expect(try sizes() == [65536, 65536, 65536, 65536])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).count == 5)
     }
 }

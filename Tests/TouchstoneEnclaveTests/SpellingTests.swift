@@ -76,6 +76,25 @@ import TouchstoneMemory
         #expect(enclave.contexts.byIdentifier.count == 2 * most)
     }
 
+    @Test("All apps together have so many contexts; then one goes of the app that has most")
+    mutating func contextsOfAll() {
+        let mine = enclave.createContext(app: Self.one, accessGroups: [Self.one])
+        let (most, all) = (Enclave.Limits.contextsPerApp, Enclave.Limits.contexts)
+        for number in 0..<all / most {
+            let app = AppIdentifier("/copy/\(number)")
+            for _ in 0..<most { _ = enclave.createContext(app: app, accessGroups: []) }
+        }
+        #expect(enclave.contexts.byIdentifier.count == all)
+        let another = enclave.createContext(app: Self.other, accessGroups: [])
+        #expect(enclave.contexts.byIdentifier.count == all)
+        #expect(enclave.contexts[mine] != nil && enclave.contexts[another] != nil)
+        // What ends is counted no more.
+        for identifier in enclave.contexts.byIdentifier.keys { _ = enclave.invalidateContext(identifier) }
+        #expect(enclave.contexts.byIdentifier.isEmpty)
+        for _ in 0..<most { _ = enclave.createContext(app: Self.one, accessGroups: []) }
+        #expect(enclave.contexts.byIdentifier.count == most)
+    }
+
     @Test("What two apps did is counted apart in the log") func log() throws {
         var chain = LogChain(key: .init(size: .bits256), boot: Data(count: 8), kept: nil)
         chain.resume(newestLines: [])

@@ -1,13 +1,13 @@
 import Foundation
 import Synchronization
 import Testing
-import TouchstoneAuthentication
 import TouchstoneCore
 import TouchstoneEnclaveClient
 import TouchstoneEnclaveInterface
 import TouchstoneInterfaces
 import TouchstoneTransport
 
+@testable import TouchstoneAuthentication
 @testable import TouchstoneEnclave
 @testable import TouchstoneEnclaveHost
 @testable import TouchstoneKeychain
@@ -242,6 +242,13 @@ import TouchstoneTransport
         }
         #expect(error?.as(KeychainInterface.Failed.self)?.status == Status.itemNotFound.rawValue)
         #expect(keychain.reads.waiting == count - share)
+    }
+
+    @Test("DEC-590: all calls that have a thread leave some of the system's 255 to agents and prompts")
+    func threadsInAll() {
+        // Changes, reads, uses of keys, searches.
+        let keychain = [Turns.Limits.calls, .asking, .asking, KeychainService.searchLimits]
+        #expect(keychain.reduce(AuthenticationService.Limits.calls.total) { $0 + $1.total } <= 255 - 32)
     }
 
     /// Searches of one app for all items, of so many processes; each waits for the enclave when it has a turn.

@@ -178,6 +178,29 @@ import TouchstoneTransport
         }
     }
 
+    @Test(
+        "Promise 27: numbers of a damaged file are no sums that end touchstoned",
+        arguments: ["9223372036854775807", "-9223372036854775808", "1e300", "'many'", "NULL", "x'00'"])
+    func damagedCount(_ number: String) throws {
+        device.run { #expect(add(account("a").value("1")) == errSecSuccess) }
+        try limit(5)
+        for table in ["use", "quota"] {
+            // STRICT is not on: the columns take anything but, maybe, nothing.
+            _ = try? queue.write { try $0.execute(sql: "UPDATE \(table) SET items = \(number), bytes = \(number)") }
+        }
+        device.run {
+            // Refused or taken, it is answered.
+            #expect([errSecSuccess, errSecDiskFull].contains(add(account("b").value("2"))))
+            #expect(update(account("a"), [kSecValueData: Data(count: 100)]) != errSecParam)
+        }
+        _ = try uses()
+        try limit(nil)
+        let check = BackupInterface.Check.Parameters(after: nil, repairs: true)
+        _ = try device.device.owner.call(BackupInterface.Check.self, check)
+        #expect(try isRight())
+        device.run { #expect(add(account("c").value("3")) == errSecSuccess) }
+    }
+
     @Test("A database from before there was a count is counted when it is opened") func earlier() throws {
         let files = try PrivateDirectory()
         let file = files.url.appendingPathComponent("keychain.db")
