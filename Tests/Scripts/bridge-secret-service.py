@@ -452,6 +452,54 @@ def what_is_stored_after_a_new_passcode_has_a_key_of_the_owners(device, bus, per
 
 
 @with_bus
+def one_program_takes_nobodys_place(device, bus, person):
+    """SS-6, SS-7, SS-22: its items, their bytes, its collections and its aliases are limited, also after a new start."""
+    greedy, mailer = bus.app("greedy"), bus.app("mailer")
+    exceeded = "org.freedesktop.DBus.Error.LimitsExceeded"
+    many = "create(ALIAS, S, {secret}, {{'org.freedesktop.Secret.Item.Attributes': GLib.Variant('a{{ss}}', {{'user': str({n})}})}})"
+    large, small = "b'x' * (256 << 10)", "b'x'"
+
+    def begins(app):
+        app.ask("globals().update(S=open_session())")
+        return app
+
+    # Bytes: 16 MiB are fewer than 64 of them, with what is kept beside.
+    begins(greedy).ask(f"[{many.format(secret=large, n='n')} for n in range(63)] and None")
+    greedy.fails(many.format(secret=large, n=63), exceeded)
+    last = greedy.ask(many.format(secret=small, n=63))[0]
+    grow = f"secret({last!r}, 'SetSecret', '((oayays))', ((S, b'', b'x' * {{bytes}}, 'text/plain'),))"
+    greedy.fails(grow.format(bytes=256 << 10), exceeded)
+    equal(greedy.ask(grow.format(bytes=4096)), [], "a change within the share")
+    begins(mailer).ask(many.format(secret=large, n=0))
+    bus.restart()
+    greedy, mailer = begins(bus.app("greedy")), bus.app("mailer")
+    greedy.fails(many.format(secret=large, n=63), exceeded)
+    greedy.ask("[secret(path, 'Delete') for path, *_ in search({}) if path != %r] and None" % last)
+    # Items.
+    for first in range(0, 2000, 250):
+        greedy.ask(f"[{many.format(secret=small, n='n')} for n in range({first}, {min(first + 250, 1999)})] and None")
+    greedy.fails(many.format(secret=small, n=1999), exceeded)
+    equal(greedy.ask(f"secret({last!r}, 'Delete')"), ["/"], "a deletion")
+    greedy.ask(many.format(secret=small, n=1999))
+    equal(mailer.ask("store('anna', 'correct horse')"), True, "another program's item")
+    # Collections, and aliases of them.
+    make = "secret(ROOT, 'CreateCollection', '(a{sv}s)', ({}, %r))[0]"
+    name = "secret(ROOT, 'SetAlias', '(so)', (%r, %r))"
+    made = [greedy.ask(make % alias) for alias in ("one", "two", "three", "")]
+    greedy.fails(make % "", exceeded)
+    equal(greedy.ask(name % ("four", made[3])), [], "a fourth alias")
+    bus.restart()
+    greedy, mailer = bus.app("greedy"), bus.app("mailer")
+    greedy.fails(make % "", exceeded)
+    greedy.fails(name % ("five", made[3]), exceeded)
+    equal(greedy.ask(name % ("four", made[0])), [], "a change of an alias")
+    mailer.ask(make % "mine")
+    greedy.ask(f"secret({made[3]!r}, 'Delete')")
+    greedy.ask(name % ("four", "/"))
+    greedy.ask(make % "five")
+
+
+@with_bus
 def an_alias_is_never_lost_on_its_way(device, bus, person):
     """SS-6, SS-20: it is changed in its place, also where there is no room for another row."""
     app = bus.app("app")
@@ -469,18 +517,20 @@ def an_alias_is_never_lost_on_its_way(device, bus, person):
 @with_bus
 def more_than_one_answer_is_read(device, bus, person):
     """SS-21, SS-22: 640 items with the most attributes are more than 64 MiB as the device writes them."""
-    mailer = bus.app("mailer")
-    mailer.ask("globals().update(S=open_session())")
     attributes = "{**{chr(97 + n): '\\1' * 1023 for n in range(14)}, 'user': str(n)}"
     make = ("secret(ROOT + '/collection/login', 'CreateItem', '(a{sv}(oayays)b)', ({'org.freedesktop.Secret.Item.Attributes': "
             f"GLib.Variant('a{{ss}}', {attributes})}}, (S, b'', str(n).encode(), 'text/plain'), False))")
-    for start in range(0, 640, 64):
-        mailer.ask(f"[{make} for n in range({start}, {start + 64})] and None")
+    # One program may not have so many.
+    for start in range(0, 640, 128):
+        app = bus.app(f"mailer{start}")
+        app.ask("globals().update(S=open_session())")
+        app.ask(f"[{make} for n in range({start}, {start + 128})] and None")
     bus.restart()
-    mailer = bus.app("mailer")
+    mailer = bus.app("mailer512")
     # A busy machine reads them for longer than one call waits (SS-44).
     wait_for(lambda: "value" in (mailer.say("secret(ROOT, 'SearchItems', '(a{ss})', ({'no': 'such'},))") or mailer.answer()), "what is kept")
-    equal(len(mailer.ask("secret(ROOT, 'SearchItems', '(a{ss})', ({'a': '\\1' * 1023},))[0]")), 640, "what is found after a new start")
+    found = mailer.ask("secret(ROOT, 'SearchItems', '(a{ss})', ({'a': '\\1' * 1023},))")
+    equal([len(paths) for paths in found], [128, 512], "what is found after a new start")
     session = mailer.ask("open_session()")
     (found,), _ = mailer.ask("secret(ROOT, 'SearchItems', '(a{ss})', ({'user': '639'},))")
     equal(mailer.ask(f"secret({found!r}, 'GetSecret', '(o)', ({session!r},))")[0][2], list(b"639"), "the last one's secret")
@@ -692,6 +742,6 @@ main(
     an_upgraded_program_keeps_its_passwords, an_import_is_of_everything_or_nothing,
     one_program_holds_up_no_other, questions_that_fail_at_once_rest, large_calls_that_wait_are_few, a_program_with_many_accounts_is_refused_none, another_set_is_no_way_around_a_cancel,
     a_collection_goes_with_what_was_approved, aliases_last, one_of_them_works_on_a_device,
-    what_is_stored_after_a_new_passcode_has_a_key_of_the_owners, an_alias_is_never_lost_on_its_way, more_than_one_answer_is_read,
+    what_is_stored_after_a_new_passcode_has_a_key_of_the_owners, one_program_takes_nobodys_place, an_alias_is_never_lost_on_its_way, more_than_one_answer_is_read,
     the_collections_that_programs_expect,
 )

@@ -17,6 +17,8 @@ public struct ItemDescription: Hashable, Sendable, Decodable {
     public var created: UInt64?
     /// When it was changed elsewhere, or before its grant was revoked; nil from the first change after that.
     public var modified: UInt64?
+    /// How many bytes its sealed secret has; nil of one from before that was noted.
+    public var secretBytes: Int?
 
     /// Describes an item.
     public init(
@@ -46,6 +48,10 @@ public struct ItemDescription: Hashable, Sendable, Decodable {
         public static let secret = 256 << 10
         /// Items.
         public static let items = 50_000
+        /// Items that one program stored.
+        public static let ownItems = 2000
+        /// Bytes of what is kept of them.
+        public static let ownBytes = 16 << 20
         /// Items of the session, which are in memory.
         public static let sessionItems = 4096
         /// Items of the session that one program has.
@@ -54,6 +60,12 @@ public struct ItemDescription: Hashable, Sendable, Decodable {
         public static let ownSessionBytes = 4 << 20
         /// Collections that clients made.
         public static let collections = 32
+        /// Collections that one program made.
+        public static let ownCollections = 4
+        /// Aliases that clients set.
+        public static let aliases = 16
+        /// Aliases that one program set.
+        public static let ownAliases = 4
     }
 
     /// Compares attributes with the limits.
@@ -87,6 +99,7 @@ public struct ItemDescription: Hashable, Sendable, Decodable {
         json.add("grantee", grantee.map(Self.object))
         json.add("maker", maker)
         json.add("modified", modified)
+        json.add("secretBytes", secretBytes)
         return json.data
     }
 

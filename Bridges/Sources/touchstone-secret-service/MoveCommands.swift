@@ -139,7 +139,7 @@ struct ImportCommand: ParsableCommand {
                 "at most \(Limits.items) items and \(Limits.collections) collections are kept; nothing was brought in")
             throw .invalid
         }
-        for (name, label) in plan.collections { try await keychain.addCollection(name, label: label) }
+        for (name, label) in plan.collections { try await keychain.addCollection(name, label: label, maker: maker) }
         for (place, item) in plan.items {
             try await keep(item, place.collection, keychain, maker)
             for old in plan.earlier[place] ?? [] {
@@ -159,7 +159,8 @@ struct ImportCommand: ParsableCommand {
                 collection: collection, attributes: item.attributes, contentType: item.contentType, maker: maker,
                 created: item.created, modified: item.modified),
             created: item.created, modified: item.modified)
-        try await keychain.add(new, try await keychain.seal(item.secret, key, of: new))
+        let sealed = try await keychain.seal(item.secret, key, of: new)
+        try await keychain.add(new.sized(secret: sealed.kept.count), sealed)
     }
 }
 

@@ -83,6 +83,16 @@ final class SecretKeychain: Sendable {
         /// Seconds since 1970.
         var created: UInt64
         var modified: UInt64
+        /// How many bytes are kept of it, with its sealed secret.
+        var bytes = 0
+
+        /// The same with a sealed secret of so many bytes; nil for the one that it has.
+        func sized(secret: Int?) -> Item {
+            var item = self
+            if let secret { item.description.secretBytes = secret }
+            item.bytes = label.utf8.count + item.description.kept.count + (item.description.secretBytes ?? 0)
+            return item
+        }
     }
 
     /// A grant, without its copy of a key.
@@ -100,11 +110,19 @@ final class SecretKeychain: Sendable {
             var name: String
             var label: String
             var created: UInt64
+            /// The path of the program that made it.
+            var maker: String?
+        }
+
+        struct Alias: Sendable {
+            var collection: String
+            /// The path of the program that set it.
+            var maker: String?
         }
 
         var collections: [Collection] = []
-        /// The collection of each alias that clients set.
-        var aliases: [String: String] = [:]
+        /// Those that clients set, by their names.
+        var aliases: [String: Alias] = [:]
         var items: [Item] = []
         /// Of each item the programs that were granted it, its own row's among them.
         var grants: [String: Set<String>] = [:]
@@ -149,27 +167,31 @@ final class SecretKeychain: Sendable {
             self.owner.withLock { [owner] in $0 = Owner(key: owner) }
             for row in try Self.rows(named, Service.alias) {
                 guard let name = row["acct"]?.string, let collection = row["labl"]?.string else { continue }
-                contents.aliases[name] = collection
+                contents.aliases[name] = .init(collection: collection, maker: Self.maker(row))
             }
             for row in try Self.rows(named, Service.collection) {
                 guard let name = row["acct"]?.string else { continue }
                 contents.collections.append(
-                    .init(name: name, label: row["labl"]?.string ?? "", created: Self.seconds(row["cdat"])))
+                    .init(
+                        name: name, label: row["labl"]?.string ?? "", created: Self.seconds(row["cdat"]),
+                        maker: Self.maker(row)))
             }
             var items: Set<String> = []
             for row in try Self.rows(named, Service.value) {
                 guard let name = row["acct"]?.string else { continue }
                 // Also if it cannot be read: its grants stay (SS-24).
                 items.insert(name)
-                guard let description = row["gena"]?.data.flatMap(ItemDescription.init) else {
+                guard let kept = row["gena"]?.data, let description = ItemDescription(kept) else {
                     BridgeProcess.log("touchstone-secret-service: an item cannot be read: \(Sentence.printable(name))")
                     continue
                 }
+                let label = row["labl"]?.string ?? ""
                 contents.items.append(
                     Item(
-                        name: name, label: row["labl"]?.string ?? "", description: description,
+                        name: name, label: label, description: description,
                         created: description.created ?? Self.seconds(row["cdat"]),
-                        modified: description.modified ?? Self.seconds(row["mdat"])))
+                        modified: description.modified ?? Self.seconds(row["mdat"]),
+                        bytes: label.utf8.count + kept.count + (description.secretBytes ?? 0)))
                 if let grantee = description.grantee { contents.grants[name] = [grantee.row] }
             }
             for row in try Self.rows(named, Service.grant) {
@@ -220,6 +242,9 @@ final class SecretKeychain: Sendable {
             return []
         }
     }
+
+    /// The program that made a collection or set an alias; nil if nobody knows it.
+    private static func maker(_ row: Dictionary) -> String? { row["icmt"]?.string.flatMap { $0.isEmpty ? nil : $0 } }
 
     /// Apple's dates begin in 2001, those of D-Bus in 1970.
     private static func seconds(_ date: KeychainValue?) -> UInt64 {
@@ -390,9 +415,10 @@ final class SecretKeychain: Sendable {
         }
     }
 
-    func addCollection(_ name: String, label: String) async throws(BridgeFailure) {
+    func addCollection(_ name: String, label: String, maker: String?) async throws(BridgeFailure) {
         try await perform { device throws(DeviceError) in
-            try Self.add(device, Service.collection, name, Data(), ["labl": .text(label)])
+            try Self.add(
+                device, Service.collection, name, Data(), ["labl": .text(label), "icmt": .text(maker ?? "")])
         }
     }
 
@@ -408,9 +434,9 @@ final class SecretKeychain: Sendable {
     }
 
     /// Sets an alias, also one that is there.
-    func setAlias(_ alias: String, of collection: String) async throws(BridgeFailure) {
+    func setAlias(_ alias: String, of collection: String, maker: String?) async throws(BridgeFailure) {
         try await perform { device throws(DeviceError) in
-            try Self.put(device, Service.alias, alias, ["labl": .text(collection)])
+            try Self.put(device, Service.alias, alias, ["labl": .text(collection), "icmt": .text(maker ?? "")])
         }
     }
 

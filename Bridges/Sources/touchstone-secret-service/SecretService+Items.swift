@@ -150,12 +150,12 @@ extension SecretService {
     ) async throws(Refusal) {
         var sealed: SealedSecret?
         do throws(BridgeFailure) {
-            if let secret {
-                sealed = try await keychain.seal(secret, key, of: item)
-                recent.remove(item.name)
-            }
-            try await keychain.change(item, sealed: sealed)
+            if let secret { sealed = try await keychain.seal(secret, key, of: item) }
         } catch { throw Refusal(error) }
+        let item = item.sized(secret: sealed?.kept.count)
+        guard hasShare(item) else { throw .limitsExceeded }
+        if sealed != nil { recent.remove(item.name) }
+        do throws(BridgeFailure) { try await keychain.change(item, sealed: sealed) } catch { throw Refusal(error) }
         guard isOpen else { return }
         items[item.name] = item
         if let sealed { recent.put(sealed, of: item.name) }
@@ -213,8 +213,10 @@ extension SecretService {
         let sealed: SealedSecret
         do throws(BridgeFailure) {
             sealed = try await keychain.seal(secret, key, of: item)
-            try await keychain.add(item, sealed)
         } catch { throw Refusal(error) }
+        let item = item.sized(secret: sealed.kept.count)
+        guard hasShare(item) else { throw .limitsExceeded }
+        do throws(BridgeFailure) { try await keychain.add(item, sealed) } catch { throw Refusal(error) }
         index.put(item.name, in: item.description.collection, digested)
         if isOpen {
             items[item.name] = item
@@ -222,6 +224,24 @@ extension SecretService {
             grants.put(key, of: item.name, for: client.grantee)
         }
         announce("ItemCreated", item.name, in: item.description.collection)
+    }
+
+    /// Whether the program that stored an item may keep it so: no program takes the place of the others (SS-22).
+    ///
+    /// What is there and does not grow is kept, because the owner may have brought in more.
+    private func hasShare(_ item: SecretKeychain.Item) -> Bool {
+        typealias Limits = ItemDescription.Limits
+        let old = items[item.name]
+        if let old, item.bytes <= old.bytes { return true }
+        var (count, bytes) = (1, item.bytes)
+        for other in items.values
+        where other.description.maker == item.description.maker && other.name != item.name
+            && sessionItems[other.name] == nil
+        {
+            count += 1
+            bytes += other.bytes
+        }
+        return (old != nil || count <= Limits.ownItems) && bytes <= Limits.ownBytes
     }
 
     private func keep(

@@ -32,7 +32,6 @@ extension SecretService {
 
     private enum Limits {
         static let sessions = 64
-        static let aliases = 16
     }
 
     static let none = BusValue.path("/")
@@ -175,22 +174,27 @@ extension SecretService {
                 // There is one already; nobody is asked for a second one (SS-7).
                 if let name = aliases[alias], collections[name] != nil { return name }
                 try allows(alias)
+                try hasShare(alias, client)
             }
-            guard collections.count < ItemDescription.Limits.collections + 2 else { throw .limitsExceeded }
+            let maker = client.client.executable
+            guard collections.count < ItemDescription.Limits.collections + 2,
+                collections.count(where: { ![Self.login, Self.session].contains($0.key) && $0.value.maker == maker })
+                    < ItemDescription.Limits.ownCollections
+            else { throw .limitsExceeded }
             let name = SecretPath.newName()
             do throws(BridgeFailure) {
-                try await keychain.addCollection(name, label: label)
+                try await keychain.addCollection(name, label: label, maker: maker)
             } catch { throw Refusal(error) }
             if !alias.isEmpty {
                 do throws(Refusal) {
-                    try await keep(alias, of: name)
+                    try await keep(alias, of: name, client)
                 } catch {
                     // Nobody would know of it, and it would count.
                     try? await keychain.deleteCollection(name)
                     throw error
                 }
             }
-            collections[name] = Collection(label: label, created: Self.now, modified: Self.now)
+            collections[name] = Collection(label: label, created: Self.now, modified: Self.now, maker: maker)
             announce("CollectionCreated", name)
             return name
         }
@@ -200,7 +204,14 @@ extension SecretService {
     private func allows(_ alias: String) throws(Refusal) {
         guard SecretPath.isElement(alias), alias.utf8.count <= 64 else { throw .invalidArguments }
         guard !["default", "login", "session"].contains(alias) else { throw .accessDenied }
-        guard aliases.count < Limits.aliases + 3 || aliases[alias] != nil else { throw .limitsExceeded }
+        guard aliases.count < ItemDescription.Limits.aliases + Self.fixedAliases.count || aliases[alias] != nil
+        else { throw .limitsExceeded }
+    }
+
+    /// No program takes the aliases of the others.
+    private func hasShare(_ alias: String, _ client: BusClient) throws(Refusal) {
+        let own = aliasMakers.count { $0.key != alias && $0.value == client.client.executable }
+        guard own < ItemDescription.Limits.ownAliases else { throw .limitsExceeded }
     }
 
     private func setAlias(_ alias: String, _ target: String, _ client: BusClient) async throws(Refusal) -> Answer {
@@ -209,7 +220,7 @@ extension SecretService {
             try await open(for: client)
             try await inTurn { () async throws(Refusal) in
                 do throws(BridgeFailure) { try await keychain.removeAlias(alias) } catch { throw Refusal(error) }
-                aliases[alias] = nil
+                forget(alias)
             }
             return Answer()
         }
@@ -221,16 +232,24 @@ extension SecretService {
         try await inTurn { () async throws(Refusal) in
             guard collections[name] != nil else { throw .noSuchObject }
             try allows(alias)
-            try await keep(alias, of: name)
+            try hasShare(alias, client)
+            try await keep(alias, of: name, client)
         }
         return Answer()
     }
 
-    private func keep(_ alias: String, of collection: String) async throws(Refusal) {
+    private func keep(_ alias: String, of collection: String, _ client: BusClient) async throws(Refusal) {
+        let maker = client.client.executable
         do throws(BridgeFailure) {
-            try await keychain.setAlias(alias, of: collection)
+            try await keychain.setAlias(alias, of: collection, maker: maker)
         } catch { throw Refusal(error) }
         aliases[alias] = collection
+        aliasMakers[alias] = .some(maker)
+    }
+
+    private func forget(_ alias: String) {
+        aliases[alias] = nil
+        aliasMakers.removeValue(forKey: alias)
     }
 
     // MARK: Searching
@@ -296,7 +315,7 @@ extension SecretService {
                 for alias in gone { try await keychain.removeAlias(alias) }
                 try await keychain.deleteCollection(name)
             } catch { throw Refusal(error) }
-            for alias in gone { aliases[alias] = nil }
+            for alias in gone { forget(alias) }
             collections[name] = nil
             announce("CollectionDeleted", name)
             return true

@@ -10,6 +10,8 @@ actor SecretService {
         var label: String
         var created: UInt64
         var modified: UInt64
+        /// The path of the program that made it; nil of one that nobody knows.
+        var maker: String?
     }
 
     /// An item that lives in this program's memory only (SS-7).
@@ -44,6 +46,8 @@ actor SecretService {
     var collections: [String: Collection]
     /// Those that are always there, and those that clients set.
     var aliases = SecretService.fixedAliases
+    /// The paths of the programs that set aliases; nil of one that nobody knows.
+    var aliasMakers: [String: String?] = [:]
     var index = ItemIndex()
     /// In clear, only while the device is unlocked; those of the session stay.
     var items: [String: SecretKeychain.Item] = [:]
@@ -219,7 +223,8 @@ actor SecretService {
         grants.kept = contents.grants
         for collection in contents.collections where SecretPath.isElement(collection.name) {
             collections[collection.name] = Collection(
-                label: collection.label, created: collection.created, modified: collection.created)
+                label: collection.label, created: collection.created, modified: collection.created,
+                maker: collection.maker)
         }
         // The label of the first one can be changed, and is then kept like those of others.
         for item in contents.items where collections[item.description.collection] == nil {
@@ -227,7 +232,9 @@ actor SecretService {
                 label: item.description.collection, created: item.created, modified: item.modified)
         }
         // An alias of a collection that is gone is not there either.
-        aliases = contents.aliases.filter { collections[$0.value] != nil }.merging(Self.fixedAliases) { $1 }
+        let kept = contents.aliases.filter { collections[$0.value.collection] != nil }
+        aliases = kept.mapValues(\.collection).merging(Self.fixedAliases) { $1 }
+        aliasMakers = kept.mapValues(\.maker)
     }
 
     private func announceLock() {

@@ -44,6 +44,11 @@ struct JSONObjectTests {
         "SS-20: a description is kept in the form in which it was before, and read back",
         arguments: [
             ItemDescription(collection: "login", attributes: [:], contentType: "", maker: nil),
+            {
+                var noted = ItemDescription(collection: "login", attributes: [:], contentType: "", maker: nil)
+                noted.secretBytes = 300
+                return noted
+            }(),
             ItemDescription(
                 collection: "a", attributes: ["b": "\"", "a": "\u{1}ä/"], contentType: "text/plain",
                 maker: "/usr/bin/x",
