@@ -10,10 +10,11 @@ import subprocess
 import time
 
 from container import OWNER, OWNER_ID, PLACES, PRELUDE, STRANGER, SYSTEM, Container
-from device import check, equal, main, wait_for
+from device import REPOSITORY, check, equal, main, wait_for
 from system_reader import TOUCH, VIRTUAL
 
 PASSCODE = "271828"
+INTERFACES = REPOSITORY / "Sources/TouchstoneInterfaces"
 # Worse than these is a change of a unit that nobody meant; 0 is the best there is.
 EXPOSURE = {
     "touchstone-enclave@.service": 0.6, "touchstoned@.service": 0.5, "touchstone-peers.service": 1.4, "touchstone-ssh-agent@.service": 0.9,
@@ -47,6 +48,8 @@ def units_are_well_formed_and_closed():
         score = float(re.search(r"Overall exposure level for \S+: ([0-9.]+)", result.stdout)[1])
         print(f"  {name}: {score}")
         check(score <= bound, f"{name}: exposure {score}, at most {bound}\n{result.stdout}")
+        for limit in ("MemoryMax", "TasksMax"):
+            check(re.search(rf"^{limit}=\d", (SYSTEM / "systemd" / name).read_text(), re.M), f"{name} has no {limit}")
 
 
 def installed_units_verify(container):
@@ -100,7 +103,11 @@ say([added, read(connection)])""", user=OWNER)
     equal(container.python(ITEM + "say(read(connect()))", user=OWNER), LOCKED, "the item behind the lock")
     unlock(container)
     equal(container.python(ITEM + "say(read(connect()))", user=OWNER), "YQ==", "the item after the passcode")
+    # Without the lists of packages that are not there.
+    for part in ("desktop", "pam", "sync"):
+        container.run("rm", f"{PLACES['owner-programs.d']}/touchstone-{part}.conf")
     report = container.touchstone("doctor").stdout
+    check("[!!] owner's programs" not in report, report)
     check("[ok] daemons: run as separate users" in report and "What such a device cannot promise" in report, report)
 
 
@@ -126,6 +133,31 @@ say([[call(connection, name, **({"repairs": False} if "Check" in name else {})) 
                {"reason": "notListed", "program": interpreter, "directory": "/etc/touchstone/owner-programs.d"}]
     equal(answers, [refused] * len(answers), "what a program of the owner's is told")
     equal(item, "YQ==", "an app's own item")
+    # Every method of the owner's: without its parameters none does more than say so.
+    methods = [
+        f"{interface}.{name}" for interface in ("Agent", "Backup", "Device", "Sync")
+        for name in re.findall(r"^method (\w+)", (INTERFACES / f"io.touchstone.{interface}.varlink").read_text(), re.M)]
+    check(len(methods) > 50, f"{len(methods)} methods")
+    answers = container.python(f"say([call(connect(), name) for name in {methods}])", user=OWNER)
+    unanswered = [f"org.varlink.service.{name}" for name in ("InvalidParameter", "ExpectedMore")]
+    answered = [name for name, answer in zip(methods, answers) if answer != refused and answer[0] not in unanswered]
+    equal(answered, [], "methods of the owner's interface that a program which is not listed may call")
+    # And with them.
+    sealed = {"encapsulatedKey": "", "ciphertext": ""}
+    whole = {
+        "Agent.Subscribe": {}, "Device.WatchStatus": {}, "Device.ReadLog": {"follow": False}, "Sync.Monitor": {},
+        "Device.Unlock": {"passcode": sealed}, "Device.RemoveFinger": {"finger": "a"}, "Device.SetEraseData": {"isOn": True, "passcode": sealed},
+        "Device.SetFaceIDPermission": {"app": "/usr/bin/a"}, "Device.CheckLog": {"lines": []}, "Backup.Export": {"session": "a"},
+        "Backup.SetQuota": {"app": "/usr/bin/a"}, "Sync.Remove": {"member": "", "name": "a", "passcode": sealed}}
+    asks = f"""
+def ask(method, parameters):
+    connection = connect()
+    call(connection, "Authentication.GetIdentity")
+    frame = {{"method": "io.touchstone." + method, "parameters": parameters, "more": True}}
+    connection.sendall(json.dumps(frame).encode() + bytes(1))
+    return receive(connection)
+say([ask(*one) for one in {list(whole.items())}])"""
+    equal(dict(zip(whole, container.python(asks, user=OWNER))), dict.fromkeys(whole, refused), "what it is told")
     check(not status(container)["isLocked"], "the device was locked all the same")
     # The twin: a program that is listed, for as long as it is.
     container.write("/etc/touchstone/owner-programs.d/test.conf", f"# for a test\n{interpreter}\n")
