@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 
+from bridges import Person
 from device import LONGEST_WAIT, REPOSITORY, Device, call, check, equal, main, wait_for
 
 # Opens connections, says so, and keeps them until its standard input ends. The first argument is the socket, the second how
@@ -162,6 +163,15 @@ def is_open(connection):
     except OSError: return False
 say(sum(map(is_open, kept)))
 """
+# The same with items of its own, so many of so many bytes: the fourth and fifth argument.
+OWN_IDLER = ASK + """
+connection = connect()
+for number in range(int(sys.argv[4])):
+    send(connection, "Keychain.Add", attributes={
+        "class": {"string": "genp"}, "acct": {"string": str(number)},
+        "v_Data": {"data": base64.b64encode(os.urandom(int(sys.argv[5]))).decode()}})
+    if "error" in answer(connection): sys.exit("not added")
+""" + IDLER.removeprefix(ASK)
 # Sets application passwords, each in a context of its own and all at once, until its standard input ends.
 SETTER = ASK + """
 import threading
@@ -373,6 +383,28 @@ def searches_of_one_process_leave_others_theirs():
             check(idler.hear() > 90, "the others were served because what waits was ended")
 
 
+def searches_of_many_apps_leave_prompts_and_agents_theirs():
+    """DEC-590: all turns of searches are taken, and many more wait."""
+    with Device() as device, contextlib.ExitStack() as stack:
+        device.set_up("271828", "thumb")
+        # Four of each have a turn.
+        apps = [stack.enter_context(App(device, OWN_IDLER, 60, json.dumps(ALL), 20, 100_000)) for _ in range(12)]
+        for app in apps:
+            equal(app.hear(), "ready", "an app that searches")
+        threads = int(re.search(r"^Threads:\s+(\d+)", pathlib.Path(f"/proc/{device.daemons['touchstoned']}/status").read_text(), re.M)[1])
+        print(f"  720 searches under way or waiting: touchstoned has {threads} threads")
+        check(threads < 200, f"searches that wait have threads: {threads}")
+        person = Person(device)
+        with device.connect() as connection:
+            _, reply = call(connection, "Authentication.CreateContext")
+            options = {"reason": "meanwhile", "reuseDuration": 0.0, "interactionNotAllowed": False}
+            error, _ = call(connection, "Authentication.EvaluatePolicy", context=reply["context"], policy=1, options=options)
+            equal(error, None, "an evaluation meanwhile")
+        equal(person.asked(), 1, "prompts meanwhile")
+        add_one(device, "meanwhile")
+        the_owner_is_served(device)
+
+
 def results_take_a_bounded_amount_of_memory():
     with Device(user=as_deployed()) as device:
         device.set_up("271828")
@@ -483,5 +515,5 @@ def a_large_executable_holds_up_who_runs_it():
 main(
     whoever_asks_nothing_keeps_nobody_out, one_app_has_not_all_connections, without_descriptors_it_rests_and_goes_on,
     searches_that_nobody_waits_for_end, searches_of_one_process_leave_others_theirs,
-    results_take_a_bounded_amount_of_memory, requests_take_a_bounded_amount_of_memory, passwords_of_one_app_keep_no_other_waiting,
+    searches_of_many_apps_leave_prompts_and_agents_theirs, results_take_a_bounded_amount_of_memory, requests_take_a_bounded_amount_of_memory, passwords_of_one_app_keep_no_other_waiting,
     a_large_executable_holds_up_who_runs_it)

@@ -314,6 +314,7 @@ def a_hostile_touchstoned_cannot_sign_without_the_finger():
             # A touch before the prompt was seen is not a proof.
             equal(daemon.call("PresentFinger", finger="thumb")[1]["touch"], "notWaiting", "the finger before")
             shown = daemon.call("SetShown", evaluation=begun["evaluation"], isShown=True)[1]
+            check(0.3 < shown["touchesAfterSeconds"] <= 0.5, f"the sensor counts after {shown['touchesAfterSeconds']} s")
             time.sleep(shown["touchesAfterSeconds"])
             equal(daemon.call("PresentFinger", finger="thumb")[1]["touch"], "matched", "the finger")
             use = {"key": key["key"], "app": "a", "accessGroups": ["a"], "context": context}

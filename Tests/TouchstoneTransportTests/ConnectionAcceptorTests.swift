@@ -131,6 +131,24 @@ import TouchstoneCore
         #expect(server.peers.all.isEmpty)
     }
 
+    @Test("DEC-072: who asks nothing ends, also if the server listened before it looked") func silence() throws {
+        let (server, client) = try Self.early("") { $0.connections.silence = 0.2 }
+        #expect(client.isClosedByServer())
+        withExtendedLifetime(server) {}
+    }
+
+    @Test("DEC-072: who asks nothing keeps nobody out, also if the server listened before it looked")
+    func crowd() throws {
+        let server = try ProbeServer({ $0.connections.unknown = 48 }, beforeItLooks: { _ in })
+        let known = try server.connect()
+        if try known.call(Self.echo("who")).error == Self.again { #expect(try known.echo("who") == "who") }
+        let idle = try server.crowd(100, ofWhichStay: 48)
+        #expect(idle.count { $0.isOpen } == 48)
+        #expect(try known.echo("still") == "still")
+        let newcomer = try server.connect()
+        if try newcomer.call(Self.echo("new")).error == Self.again { #expect(try newcomer.echo("new") == "new") }
+    }
+
     @Test func halfAMessageHasADeadline() throws {
         for isEarly in [true, false] {
             let half = #"{"method":"#
