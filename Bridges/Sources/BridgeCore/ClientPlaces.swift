@@ -6,7 +6,7 @@ struct ClientPlaces<Process: Hashable, Program: Hashable> {
     struct Holder {
         /// Who connected.
         var process: Process
-        /// What that executes. Programs that the kernel does not show count as one.
+        /// What that executes; programs that the kernel does not show count as one.
         var program: Program?
         /// Whether nothing is under way: the client has to send or to read.
         var isIdle: () -> Bool

@@ -61,5 +61,6 @@ public struct NotedTry: Equatable, Sendable {
     /// meanwhile.
     ///
     /// - Parameter next: What would be noted for the next try.
+    /// - Returns: Whether this cannot have cost a failure that still counts.
     public func allows(_ next: NotedTry) -> Bool { next.failures <= failures && next.enrolment == enrolment }
 }
