@@ -10,6 +10,10 @@ package struct CircleChain: Sendable {
         package static let links = 4096
         /// The last ones are for removals, so that nobody can fill the chain and stay: each member may leave, and an epoch begin.
         static let linksForRemovals = 2 * members
+        /// Bytes of a chain from which on nothing is added.
+        ///
+        /// The enclave's file takes 1 MiB. The removals of all members, each with the keys of those that stay, have 240 KiB.
+        static let bytesForAdding = 256 << 10
     }
 
     package struct Member: Hashable, Sendable {
@@ -37,6 +41,8 @@ package struct CircleChain: Sendable {
     }
 
     package private(set) var links: [CircleLink] = []
+    /// Bytes of all links.
+    private var bytes = 0
     package private(set) var members: [MemberID: Member] = [:]
     package private(set) var removed: [MemberID: Removed] = [:]
     /// A member left by itself, and knows the present key: nothing but a new epoch may follow.
@@ -74,6 +80,7 @@ package struct CircleChain: Sendable {
         members[identity.id] = Member(identity: identity, name: name, isRecoveryKey: false)
         try begin(start)
         links = [first]
+        bytes = first.bytes.count
     }
 
     /// Takes what a store, or another member, says is the whole chain.
@@ -151,15 +158,18 @@ package struct CircleChain: Sendable {
             }
         }
         links.append(link)
+        bytes += link.bytes.count
     }
 
     /// The owner removes a device by its name, so each has its own.
     package func hasNoMember(named name: String) -> Bool { !members.values.contains { $0.name == name } }
 
-    package var hasRoomToAdd: Bool { Self.hasRoomToAdd(members: members.count, links: links.count) }
+    package var hasRoomToAdd: Bool {
+        Self.hasRoomToAdd(members: members.count, links: links.count, bytes: bytes)
+    }
 
-    static func hasRoomToAdd(members: Int, links: Int) -> Bool {
-        members < Limits.members && links < Limits.links - Limits.linksForRemovals
+    static func hasRoomToAdd(members: Int, links: Int, bytes: Int) -> Bool {
+        members < Limits.members && links < Limits.links - Limits.linksForRemovals && bytes < Limits.bytesForAdding
     }
 
     private mutating func begin(_ start: EpochStart) throws(ChainError) {

@@ -196,10 +196,41 @@ struct CircleChainTests {
     @Test func theLastLinksOfAChainAreForRemovals() {
         // So each of the members can leave, and an epoch begin after it.
         let last = CircleChain.Limits.links - 2 * CircleChain.Limits.members
-        #expect(CircleChain.hasRoomToAdd(members: 2, links: last - 1))
-        #expect(!CircleChain.hasRoomToAdd(members: 2, links: last))
-        #expect(CircleChain.hasRoomToAdd(members: CircleChain.Limits.members - 1, links: 9))
-        #expect(!CircleChain.hasRoomToAdd(members: CircleChain.Limits.members, links: 9))
+        #expect(CircleChain.hasRoomToAdd(members: 2, links: last - 1, bytes: 0))
+        #expect(!CircleChain.hasRoomToAdd(members: 2, links: last, bytes: 0))
+        #expect(CircleChain.hasRoomToAdd(members: CircleChain.Limits.members - 1, links: 9, bytes: 0))
+        #expect(!CircleChain.hasRoomToAdd(members: CircleChain.Limits.members, links: 9, bytes: 0))
+        #expect(CircleChain.hasRoomToAdd(members: 2, links: 9, bytes: (256 << 10) - 1))
+        #expect(!CircleChain.hasRoomToAdd(members: 2, links: 9, bytes: 256 << 10))
+    }
+
+    @Test("A member that makes the chain long can be removed, and the enclave's file has room for it")
+    func aChainHasSoManyBytes() throws {
+        let (owner, hostile) = (TestMember("owner"), TestMember("hostile"))
+        var chain = try owner.found()
+        for other in [hostile] + (0..<29).map({ TestMember("member \($0)") }) {
+            chain = try chain.with(owner.adding(other, to: chain))
+        }
+        // The largest links: each of them begins an epoch for 30 members.
+        var rounds = 0
+        while chain.hasRoomToAdd, rounds < 1000 {
+            let guest = TestMember("guest \(rounds)")
+            chain = try chain.with(hostile.adding(guest, to: chain))
+            chain = try chain.with(hostile.removing(guest, from: chain))
+            rounds += 1
+        }
+        #expect((10..<1000).contains(rounds))
+        #expect(throws: ChainError.full) { try chain.with(hostile.adding(TestMember("more"), to: chain)) }
+        chain = try chain.with(owner.removing(hostile, from: chain))
+        // All others, too.
+        for member in chain.members.keys where member != owner.id {
+            chain = try chain.with(
+                chain.removing(
+                    member, lastCounter: 0, by: owner.id, keys: owner.keys(chain), random: random, sign: owner.sign))
+        }
+        #expect(chain.members.count == 1)
+        // In base64, in a file of 1 MiB.
+        #expect(chain.allBytes.reduce(0) { $0 + $1.count } < 512 << 10)
     }
 
     @Test func aNameThatIsTakenIsRefused() throws {

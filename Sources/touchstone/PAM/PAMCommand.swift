@@ -32,8 +32,8 @@ struct PAMEnrollCommand: ParsableCommand {
             to be enrolled again. Running it again makes a new key.
 
             With --same-passcode, the password that the user types at login is tried once as the device's passcode, \
-            so that the keychain is open when the desktop starts. Use it only if the two are the same. After one try \
-            that fails it is switched off, because wrong passcodes count. It needs the profile touchstone-unlock: \
+            so that the keychain is open when the desktop starts. Use it only if the two are the same. After one that \
+            is wrong it is switched off, because wrong passcodes count. It needs the profile touchstone-unlock: \
             sudo pam-auth-update --enable touchstone-unlock
 
             Exit status: 0 enrolled; 1 no such user; 5 not root, or the device is locked or has no passcode; 70 \
