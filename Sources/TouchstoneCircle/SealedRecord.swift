@@ -91,7 +91,7 @@ package enum RecordContent: Hashable, Sendable {
 /// content (nonce, AES-256-GCM, tag), length of the secret's ciphertext (4), that, signature (64). The whole is a multiple of 256 bytes, and at
 /// least 1,024. A tombstone has random bytes for a secret, as many as a short one has, so that it looks like an item (SY-4).
 package struct SealedRecord: Sendable {
-    /// The longest secret, twice, and the longest attributes: 24 MiB of base64 have room for one.
+    /// The longest secret and the longest attributes: 24 MiB of base64 have room for one, and stores take it (DEC-587).
     package static let maximumBytes = 17 << 20
     package static let step = 256
     /// What items with a password mostly need.
@@ -102,6 +102,19 @@ package struct SealedRecord: Sendable {
     private static let sealBytes = 12 + 16
     /// Of a record without what is in its content and its secret.
     private static let frameBytes = 1 + 32 + 4 + 32 + 8 + 8 + 4 + sealBytes + 4 + MemberIdentity.signatureBytes
+
+    /// Whether there can be a record of an item.
+    ///
+    /// - Parameters:
+    ///   - attributes: Bytes of them as the keychain writes them, or more.
+    ///   - accessGroup: Bytes of it.
+    ///   - secret: Bytes of its ciphertext.
+    package static func hasRoom(attributes: Int, accessGroup: Int, secret: Int) -> Bool {
+        let content =
+            1 + 1 + 2 + accessGroup + 4 + attributes + 2 + RecordContent.maximumBinding + RecordContent.keyBytes
+        return accessGroup <= RecordContent.maximumGroup && attributes <= RecordContent.maximumAttributes
+            && frameBytes + content + secret + step <= maximumBytes
+    }
 
     package let header: RecordHeader
     private let content: Data

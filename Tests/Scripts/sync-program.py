@@ -147,6 +147,32 @@ def an_object_store_does_it_too(laptop, desktop):
         both_ways(laptop, desktop, "object store, polls of 1 s")
 
 
+@with_members("laptop", "desktop")
+def the_largest_password_travels_and_stops_nothing(laptop, desktop):
+    """SY-32: 16 MiB through each kind of store. What is too large for a record is refused before."""
+    largest = "x" * (16 << 20)
+    with Servers() as servers, directory() as folder:
+        for store in folder, servers.postgresql(), servers.bucket():
+            laptop.found(store)
+            laptop.start("--poll", "1")
+            desktop.join(store, laptop)
+            desktop.start("--poll", "1")
+            laptop.add("largest", largest)
+            laptop.add("after it", "small")
+            wait_for(lambda: desktop.value("after it") == "small", f"the small one: {laptop.sync_log}", 2 * LONGEST_WAIT)
+            wait_for(lambda: desktop.value("largest") == largest, f"the large one: {laptop.sync_log}", 2 * LONGEST_WAIT)
+            error, reply = call(
+                laptop.connect(), "Keychain.Update", query=row("largest"), attributes={"icmt": {"string": "x" * ((1 << 20) - 700)}})
+            equal((error, reply.get("status")), ("io.touchstone.Keychain.Failed", -25302), "no record has room for it")
+            laptop.delete("largest")
+            wait_for(lambda: desktop.value("largest") is None, "the deletion", 2 * LONGEST_WAIT)
+            for member in laptop, desktop:
+                member.run("sync", "leave", input=f"{PASSCODE}\n")
+                equal(member.process.wait(LONGEST_WAIT), 0, "touchstone-sync")
+                member.process = None
+                member.delete("after it")
+
+
 class Counter:
     """Between devices and the socket of a PostgreSQL: counts what goes through, both ways.
 
@@ -358,5 +384,6 @@ def killed(kind):
 
 main(
     devices_join_synchronize_and_are_removed, wrong_digits_let_nobody_in, credentials_are_in_no_file_and_wrong_ones_are_named,
-    postgresql_brings_an_item_at_once_and_comes_back, an_object_store_does_it_too, what_a_change_and_a_first_synchronization_cost,
+    postgresql_brings_an_item_at_once_and_comes_back, an_object_store_does_it_too,
+    the_largest_password_travels_and_stops_nothing, what_a_change_and_a_first_synchronization_cost,
     killed("postgresql"), killed("bucket"))

@@ -47,6 +47,37 @@ struct SealedRecordTests {
         #expect(gone.opened(with: keys) == .tombstone)
     }
 
+    /// DEC-587: what is said to have room has a record, and little more has none.
+    @Test func theLargestRecordsAreMade() throws {
+        func item(_ attributes: Int, _ group: Int) -> RecordContent {
+            .item(
+                protection: 6, accessGroup: Data(count: group), attributes: Data(count: attributes),
+                binding: Data(count: 36), key: Data(count: 32))
+        }
+        for (attributes, group) in [(400, 30), (1 << 20, (1 << 16) - 1)] {
+            func hasRoom(_ secret: Int) -> Bool {
+                SealedRecord.hasRoom(attributes: attributes, accessGroup: group, secret: secret)
+            }
+            var (fits, tooLong) = (0, SealedRecord.maximumBytes)
+            while fits + 1 < tooLong {
+                let middle = (fits + tooLong) / 2
+                if hasRoom(middle) { fits = middle } else { tooLong = middle }
+            }
+            let largest = try record(header(), item(attributes, group), secret: Data(count: fits))
+            #expect(largest.bytes.count <= SealedRecord.maximumBytes)
+            #expect(try SealedRecord(largest.bytes).opened(with: keys) == item(attributes, group))
+            #expect(throws: MalformedBytes.self) {
+                try record(header(), item(attributes, group), secret: Data(count: fits + 1024))
+            }
+        }
+        // The largest password, with more than apps mostly say of one.
+        #expect(SealedRecord.hasRoom(attributes: 500_000, accessGroup: 1000, secret: (16 << 20) + 1000))
+        for (attributes, group) in [((1 << 20) + 1, 30), (400, 1 << 16)] {
+            #expect(!SealedRecord.hasRoom(attributes: attributes, accessGroup: group, secret: 100))
+            #expect(throws: MalformedBytes.self) { try record(header(), item(attributes, group)) }
+        }
+    }
+
     @Test func sizesAreInStepsAndShowNoTombstone() throws {
         for count in [0, 1, 100, 255, 256, 1000] {
             let record = try record(header(), secret: Data(count: count))

@@ -4,6 +4,7 @@ import Glibc
 import Testing
 import TouchstoneCore
 import TouchstoneDevice
+import TouchstoneInterfaces
 
 @testable import TouchstoneSystem
 @testable import TouchstoneTransport
@@ -93,6 +94,14 @@ import TouchstoneDevice
             try probed.device.call("test.Probe.Echo", Data(#"{"text":"\#(text)"}"#.utf8))
         }
         #expect(error == .malformedRequest)
+    }
+
+    @Test("a record, or a value, of up to 16 MiB is sent") func largeRequests() {
+        let methods: [any VarlinkMethod.Type] = [
+            KeychainInterface.Add.self, KeychainInterface.Update.self, SyncInterface.AddObjects.self,
+        ]
+        for method in methods { #expect(method.takesLargeRequests && RawMethods.large.contains(method.name)) }
+        #expect(RawMethods.large.count == methods.count)
     }
 
     @Test("ND-7: calls share a connection, also after an error and a request that is not sent") func connections()

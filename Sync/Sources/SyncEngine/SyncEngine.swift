@@ -30,6 +30,8 @@ package struct SyncEngine: Sendable {
         save: @escaping @Sendable (SyncProgress) throws -> Void
     ) {
         (self.device, self.store, self.progress, self.save) = (device, store, progress, save)
+        // Somebody may have changed the store's limit since.
+        if let after = progress.refusedAfter { (self.progress.own, self.progress.refusedAfter) = (after, nil) }
     }
 
     /// How much a round moved.
@@ -38,6 +40,8 @@ package struct SyncEngine: Sendable {
         package var received = 0
         /// Objects that are not what their names say, or of nobody in the circle.
         package var refused = 0
+        /// Own objects that the store never takes, and why: all others were sent (DEC-587).
+        package var left: [String] = []
         /// Why the store's links do not fit the device's, if they do not: objects are moved all the same.
         package var linksProblem: String?
     }
@@ -197,8 +201,10 @@ package struct SyncEngine: Sendable {
         while true {
             // In the order of their making: a head says what is there, and comes after all of that.
             let own = try await device.objects(after: progress.own)
-            try await put(own.objects, deleting: own.dropped)
-            moved.sent += own.objects.count
+            let left = try await put(own.objects, deleting: own.dropped)
+            moved.sent += own.objects.count - left.count
+            moved.left += left
+            if !left.isEmpty { progress.refusedAfter = progress.refusedAfter ?? progress.own ?? 0 }
             let isAtEnd = own.objects.isEmpty && own.dropped.isEmpty
             if progress.own != own.next || !isAtEnd {
                 progress.own = own.next
@@ -208,16 +214,52 @@ package struct SyncEngine: Sendable {
         }
     }
 
-    private mutating func put(_ objects: [SealedObject], deleting dropped: [ObjectName]) async throws {
-        guard !(objects.isEmpty && dropped.isEmpty) else { return }
+    /// - Returns: What the store never takes, and why; all else is there.
+    private mutating func put(
+        _ objects: [SealedObject], deleting dropped: [ObjectName]
+    ) async throws -> [String] {
+        guard !(objects.isEmpty && dropped.isEmpty) else { return [] }
         let records = try objects.map { object in
             let bytes = object.kind == .record ? object.bytes : PaddedBytes.padded(object.bytes)
             return StoredRecord(try StoredName.object(object.name).record, bytes)
         }
-        let taken = try await store.put(records, deleting: dropped.map { try StoredName.object($0).record })
+        let names = try dropped.map { try StoredName.object($0).record }
+        var put = try await putTogether(records, deleting: names)
+        if put == nil { put = try await putSingly(records, deleting: names) }
         // This device was restored from a copy: it is shown what it wrote before, and counts on from there.
         var moved = Moved()
-        try await give(taken, &moved)
+        try await give(put?.taken ?? [], &moved)
         for record in records { progress.settle(record.name) }
+        return put?.left ?? []
+    }
+
+    /// Nil if the store never takes one of them.
+    private func putTogether(
+        _ records: [StoredRecord], deleting names: [RecordName]
+    ) async throws(StoreError) -> (taken: [RecordName], left: [String])? {
+        do throws(StoreError) {
+            return (try await store.put(records, deleting: names), [])
+        } catch {
+            guard case .invalid = error else { throw error }
+            return nil
+        }
+    }
+
+    /// The store never takes one of them: each by itself, so that nothing else waits for that one.
+    private func putSingly(
+        _ records: [StoredRecord], deleting names: [RecordName]
+    ) async throws -> (taken: [RecordName], left: [String]) {
+        var taken: [RecordName] = []
+        var left: [String] = []
+        for record in records {
+            switch await store.failure(of: record) {
+            case nil: break
+            case .taken(let name)?: taken.append(name)
+            case .invalid(let reason)?: left.append("\(record.name): \(reason)")
+            case let failure?: throw failure
+            }
+        }
+        for name in names { try await store.delete(name) }
+        return (taken, left)
     }
 }

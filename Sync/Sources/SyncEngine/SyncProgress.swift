@@ -8,6 +8,8 @@ package struct SyncProgress: Codable, Equatable, Sendable {
     package internal(set) var cursor = StoreCursor.start
     /// `next` of the last `ListObjects` whose objects are all in the store.
     package internal(set) var own: Int64?
+    /// Where to begin again with the next process, because the store did not take an object after this place; nil: it took all.
+    var refusedAfter: Int64?
     /// Numbers of each writer that need nothing any more.
     var known: [String: NumberRanges] = [:]
     /// Names of objects that the device wants to be given again.

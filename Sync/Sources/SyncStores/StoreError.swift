@@ -4,7 +4,7 @@
 package enum StoreError: Error, Equatable, CustomStringConvertible {
     /// The name has other bytes.
     case taken(RecordName)
-    /// The caller asks for what no store takes; nothing was sent.
+    /// The caller asks for what this store never takes, such as a record that is too large; nothing was kept.
     case invalid(String)
     /// What the store gave is nothing that this program puts there.
     case damaged(String)

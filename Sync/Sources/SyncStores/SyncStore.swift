@@ -25,7 +25,8 @@ package protocol SyncStore: Sendable {
     /// - Parameters:
     ///   - name: Never used before with other bytes.
     ///   - bytes: Sealed and padded: a multiple of ``StoreLimits/padding``, at most ``StoreLimits/record``.
-    /// - Throws: ``StoreError/taken(_:)`` if the name has other bytes, which stay.
+    /// - Throws: ``StoreError/taken(_:)`` if the name has other bytes, which stay; ``StoreError/invalid(_:)`` for bytes that
+    ///   this store never takes.
     func put(_ name: RecordName, _ bytes: Data) async throws(StoreError)
 
     /// Puts several records, as ``put(_:_:)`` does each, and then deletes others.
@@ -84,11 +85,7 @@ extension SyncStore {
             let outcomes = await withTaskGroup(of: Result<Void, StoreError>.self) { group in
                 for record in together {
                     group.addTask {
-                        do throws(StoreError) {
-                            return .success(try await put(record.name, record.bytes))
-                        } catch {
-                            return .failure(error)
-                        }
+                        await failure(of: record).map { .failure($0) } ?? .success(())
                     }
                 }
                 return await group.reduce(into: []) { $0.append($1) }
@@ -104,6 +101,16 @@ extension SyncStore {
         }
         for name in names { try await delete(name) }
         return taken
+    }
+
+    /// Puts a record; nil: the store has it.
+    package func failure(of record: StoredRecord) async -> StoreError? {
+        do throws(StoreError) {
+            try await put(record.name, record.bytes)
+            return nil
+        } catch {
+            return error
+        }
     }
 
     /// Without a way to hear of something, a wait is a pause.
@@ -124,8 +131,8 @@ package struct StoredRecord: Sendable, Hashable {
 package enum StoreLimits {
     /// Bytes to which the size of each record is padded.
     package static let padding = 256
-    /// Bytes of a record, 8 MiB.
-    package static let record = 8 << 20
+    /// Bytes of a record, 17 MiB: as large as a device makes one (`SealedRecord.maximumBytes`).
+    package static let record = 17 << 20
     /// Bytes of a head.
     package static let head = 64 << 10
     /// Names in one page.

@@ -116,6 +116,11 @@ private struct Synchronizing: Sendable {
                 if moved.refused > 0 {
                     BridgeProcess.log("\(moved.refused) objects of the store are not genuine, or of no member")
                 }
+                for object in moved.left {
+                    BridgeProcess.log(
+                        "the store does not take \(object): your other devices miss something until that item is smaller, or deleted"
+                    )
+                }
                 if let found = moved.linksProblem, found != linksProblem {
                     BridgeProcess.log("\(found): nobody can change the circle there")
                 }

@@ -132,6 +132,47 @@ import Testing
         #expect(try await two.round(retries: true) == .init())
     }
 
+    /// DEC-587: one record that is too large for the store, between others.
+    @Test func sy32_whatAStoreNeverTakesStopsNothingElse() async throws {
+        let (one, two) = (try await bench.member(ada), try await bench.member(bob))
+        one.store.longest.withLock { $0 = 512 }
+        ada.write(.record, 1)
+        ada.write(.record, 2, size: 768)
+        ada.write(.record, 3)
+        ada.drop(.record, 1)
+        ada.write(.head, 1)
+        let moved = try await one.round()
+        #expect(moved.sent == 3 && moved.left.count == 1)
+        #expect(moved.left.first?.hasSuffix("-record: 768 bytes") == true)
+        #expect(try await two.round().received == 2)
+        // It is left out once, and what comes later goes.
+        ada.write(.record, 4)
+        #expect(try await one.round() == .init(sent: 1))
+        // The next process tries again, and again until the store takes it.
+        for isTaken in [false, true] {
+            if isTaken { one.store.longest.withLock { $0 = nil } }
+            try one.restart()
+            #expect(try await one.round().left.count == (isTaken ? 0 : 1))
+        }
+        let progress = try one.progress
+        try one.restart()
+        #expect(try await one.round() == .init())
+        #expect(try one.progress == progress)
+        try await two.round()
+        #expect(bob.taken.filter { $0.key.counter > 1 } == ada.taken.filter { $0.key.counter > 1 })
+    }
+
+    @Test func sy30_aFailureIsNoReasonToLeaveSomethingOut() async throws {
+        let one = try await bench.member(ada)
+        for counter in 1...3 { ada.write(.record, Int64(counter), size: counter == 2 ? 768 : 256) }
+        one.store.longest.withLock { $0 = 512 }
+        // Each put by itself, of which one fails.
+        one.store.calls.withLock { $0 = 4 }
+        await #expect(throws: StoreError.self) { try await one.round() }
+        let moved = try await one.round()
+        #expect(moved.sent == 2 && moved.left.count == 1)
+    }
+
     @Test func sy22_aHeadComesAfterAllThatItCovers() async throws {
         let one = try await bench.member(ada)
         for counter in 1...2 { ada.write(.record, Int64(counter)) }

@@ -113,6 +113,23 @@ import Testing
         #expect(try await elsewhere.servers.counts(elsewhere.bucket).isEmpty)
     }
 
+    /// A server, or a proxy before it, with a lower limit than ours; another refusal is no reason to leave a record out.
+    @Test func sy30_aRecordThatTheServerFindsTooLargeIsInvalid() async throws {
+        let bench = try await ObjectStoreBench()
+        let store = try await bench.member()
+        func put(_ answer: String) async throws -> StoreError? {
+            try await bench.servers.bucket(bench.bucket, #"{"answer": \#(answer)}"#)
+            return await #expect(throws: StoreError.self) { try await store.put(recordName("ada", 1), record(1)) }
+        }
+        let invalid = StoreError.invalid("the object store takes no object of \(record(1).count) bytes")
+        #expect(try await put(#"[413, ""]"#) == invalid)
+        #expect(try await put(#"[400, "<Error><Code>EntityTooLarge</Code></Error>"]"#) == invalid)
+        for answer in [#"[400, "<Error><Code>Other</Code></Error>"]"#, #"[507, ""]"#] {
+            let error = try await put(answer)
+            if case .invalid = error { Issue.record("\(answer)") }
+        }
+    }
+
     @Test func sy30_aMissingBucketAndAServerThatIsAwaySaySo() async throws {
         let servers = try Servers.shared.get()
         func store(_ address: String) throws -> ObjectStore {

@@ -56,6 +56,15 @@ import Testing
         }
     }
 
+    /// A device makes no larger record than stores take: this package cannot see the device's limit, but its line (DEC-587).
+    @Test func sy30_storesTakeTheLargestRecordOfADevice() throws {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../Sources/TouchstoneCircle/SealedRecord.swift")
+        let source = try String(contentsOf: file, encoding: .utf8)
+        let line = try #require(source.firstMatch(of: /package static let maximumBytes = (\d+) << 20/))
+        #expect(Int(line.1).map { $0 << 20 } == StoreLimits.record)
+    }
+
     @Test(arguments: Engine.allCases) func sy30_listsNameEverythingInPages(_ engine: Engine) async throws {
         let bench = try await engine.bench()
         let store = try await bench.member()

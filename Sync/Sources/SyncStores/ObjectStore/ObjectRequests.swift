@@ -13,8 +13,8 @@ final class ObjectRequests: Sendable {
 
     /// Without a byte for so many seconds a request is given up.
     private static let silenceTimeout: TimeInterval = 20
-    /// And after so many in any case.
-    private static let requestTimeout: TimeInterval = 120
+    /// And after so many in any case: eight of the largest records come at once, over a slow line.
+    private static let requestTimeout: TimeInterval = 240
 
     private let exchanges = Exchanges()
     private let session: URLSession

@@ -69,6 +69,10 @@ package final class ObjectStore: SyncStore {
     package func put(_ name: RecordName, _ bytes: Data) async throws(StoreError) {
         try StoreLimits.check(record: bytes)
         let answer = try await send("PUT", object(name), headers: ["if-none-match": "*"], body: bytes)
+        // The server, or a proxy before it, has a lower limit than ours.
+        if answer.status == 413 || answer.status == 400 && code(answer) == "EntityTooLarge" {
+            throw .invalid("the object store takes no object of \(bytes.count) bytes")
+        }
         guard answer.status == 412 else { return try require(answer, 200) }
         guard let there = try await get(name) else {
             throw .unavailable("the object store: the record was just deleted")

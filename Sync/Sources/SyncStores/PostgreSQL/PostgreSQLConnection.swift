@@ -6,8 +6,8 @@ import Glibc
 ///
 /// The package SignIn has a larger one, whose pool and pipelines belong to a server with thousands of clients (DEC-470).
 @safe final class PostgreSQLConnection {
-    /// Milliseconds that the server works on a statement.
-    private static let statementTimeout = 20_000
+    /// Milliseconds that the server works on a statement, and gives the largest record over a slow line.
+    private static let statementTimeout = 40_000
     /// Longer, so that the server gives up first.
     private static let answerLimit: Duration = .milliseconds(statementTimeout + 5000)
 

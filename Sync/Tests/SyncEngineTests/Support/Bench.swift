@@ -68,6 +68,8 @@ final class FaultyStore: SyncStore {
     /// Calls that succeed; then one fails.
     let calls = Mutex<Int?>(nil)
     let names = Mutex<[String]>([])
+    /// Bytes of the largest record that it takes; nil: of any.
+    let longest = Mutex<Int?>(nil)
 
     init(_ store: DirectoryStore) { self.store = store }
 
@@ -84,6 +86,7 @@ final class FaultyStore: SyncStore {
     func prepare() async throws(StoreError) { try await store.prepare() }
 
     func put(_ name: RecordName, _ bytes: Data) async throws(StoreError) {
+        if let longest = longest.withLock({ $0 }), bytes.count > longest { throw .invalid("\(bytes.count) bytes") }
         try await store.put(name, bytes)
         try count("put \(name)")
     }

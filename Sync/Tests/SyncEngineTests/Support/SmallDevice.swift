@@ -37,8 +37,8 @@ final class SmallDevice: SyncDevice {
 
     static func link(_ number: Int, _ by: String = "") -> Data { Data("link \(number) \(by)".utf8) }
 
-    func write(_ kind: ObjectKind = .record, _ counter: Int64, _ byte: UInt8 = 1) {
-        let bytes = kind == .record ? Data(repeating: byte, count: 256) : Data([byte, 2, 3])
+    func write(_ kind: ObjectKind = .record, _ counter: Int64, _ byte: UInt8 = 1, size: Int = 256) {
+        let bytes = kind == .record ? Data(repeating: byte, count: size) : Data([byte, 2, 3])
         let object = SealedObject(ObjectName(kind: kind, member: member, counter: counter), bytes)
         state.withLock {
             $0.made.append(.object(object))
