@@ -178,12 +178,36 @@ extension Ledger {
             }.filter { !isDead($0, head) }.map(\.counter))
     }
 
+    /// Forgets versions of an item that their own member replaced, but for a few: a member that is away stops nobody's disk (DEC-588).
+    ///
+    /// Of each member these stay: the oldest ones, for whose sake others may have dropped theirs; the newest that its newest head covers;
+    /// and the newest of all. What others' heads do not cover yet stays too, because a head on its way may.
+    ///
+    /// - Returns: Of what the contents are needed no more.
+    package mutating func forgetReplaced(_ name: RecordName) -> [RecordVersion] {
+        guard let all = versions[name], all.count > keepsReplaced + 1 else { return [] }
+        var forgotten: Set<RecordVersion> = []
+        for (member, own) in Dictionary(grouping: all, by: \.member) where membership.members.contains(member) {
+            let covered = member == me ? heads[me]?.counter ?? 0 : seen[member] ?? 0
+            let sorted = own.sorted { isOlder($0, than: $1) }
+            let newest = sorted.last { $0.counter <= covered }
+            forgotten.formUnion(
+                sorted.dropFirst(keepsReplaced).dropLast().filter {
+                    $0 != newest && (member == me || $0.counter <= covered)
+                })
+        }
+        guard !forgotten.isEmpty else { return [] }
+        remove(name) { forgotten.contains($0) }
+        return Array(forgotten)
+    }
+
     /// Forgets versions that their writers have dropped, oldest first: each newer one says that an older one is dead.
     ///
     /// - Returns: Of what the contents are needed no more.
     package mutating func forgetDead() -> [RecordVersion] {
         var forgotten: [RecordVersion] = []
         for name in crowded {
+            forgotten += forgetReplaced(name)
             while let oldest = versions[name]?.min(by: isOlder) {
                 // Nobody writes heads for a removed member.
                 guard let head = heads[oldest.member] ?? heads[me],

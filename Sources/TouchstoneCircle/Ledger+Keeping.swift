@@ -31,11 +31,15 @@ extension Ledger {
         for (name, place) in kept.shown {
             shown[name] = versions[name]?.first { $0.member == place.member && $0.counter == place.counter }
         }
-        // A record may be on the disk, and its number not yet.
-        counter = max(kept.counter, kept.first, names[me]?.keys.max() ?? 0)
+        // A record may be on the disk, and its number not yet; or the number is damaged, and then all else says it.
+        counter = max(
+            max(kept.counter, kept.first), max(names[me]?.keys.max() ?? 0, heads[me]?.counter ?? 0), seen[me] ?? 0)
         firstSequence = kept.first
         clock.see(kept.clock)
-        lastContact = hasOthers ? kept.lastContact : nil
+        for version in kept.versions { clock.see(version.clock) }
+        lastContact =
+            hasOthers
+            ? kept.lastContact ?? kept.heads.lazy.filter { $0.member != me }.map(\.time).max() : nil
         waitedForSince = kept.waitedForSince
         touched.formUnion(kept.shown.keys)
         unchecked = membership.members

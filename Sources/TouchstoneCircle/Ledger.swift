@@ -38,6 +38,8 @@ package struct Ledger: Sendable {
         ///
         /// More is a clock that is wrong.
         static let longestLeap: UInt64 = 90 * 24 * 3600 * 1000
+        /// Versions of an item that its member replaced itself and that are kept all the same, the oldest ones (DEC-588).
+        package static let replaced = 4
         /// For how long links, or what another member has, may be on their way: an hour, in milliseconds.
         static let longestDelay: UInt64 = 3600 * 1000
     }
@@ -63,6 +65,8 @@ package struct Ledger: Sendable {
     /// What the keychain shows, as far as it was told.
     var shown: [RecordName: RecordVersion] = [:]
     var touched: Set<RecordName> = []
+    /// ``Limits/replaced``, or what a test says.
+    var keepsReplaced = Limits.replaced
     /// When another member was last heard, by this device's clock; nil before the first time.
     package internal(set) var lastContact: UInt64?
     /// Whether there is another device that this one may hear.

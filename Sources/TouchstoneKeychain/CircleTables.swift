@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import TouchstoneCircle
 import TouchstoneCore
+import TouchstoneInterfaces
 
 /// What touchstoned keeps of the circle: sealed records and heads, what the keychain shows of them, and which rows were changed since.
 ///
@@ -49,6 +50,49 @@ enum CircleTables {
         END;
         """
 
+    /// Of migration 6; it never changes (DEC-588).
+    ///
+    /// What other devices still need of a group's items is counted by the tag of the group, as its items are. A tombstone, or the shortest
+    /// record, counts as an item without bytes, so that no record counts for much more than its row.
+    static let countingSchema = """
+        ALTER TABLE circle_change ADD COLUMN agrp BLOB;
+        ALTER TABLE circle_record ADD COLUMN agrp BLOB;
+        CREATE TABLE circle_use (agrp BLOB PRIMARY KEY, items INTEGER, bytes INTEGER) WITHOUT ROWID;
+        CREATE TRIGGER circle_record_inserted AFTER INSERT ON circle_record WHEN new.agrp IS NOT NULL BEGIN
+            INSERT INTO circle_use (agrp, items, bytes) SELECT new.agrp, 0, 0
+                WHERE NOT EXISTS (SELECT 1 FROM circle_use WHERE agrp = new.agrp);
+            UPDATE circle_use SET items = items + 1, bytes = bytes + max(length(new.bytes) - 1024, 0)
+                WHERE agrp = new.agrp;
+        END;
+        CREATE TRIGGER circle_record_deleted AFTER DELETE ON circle_record WHEN old.agrp IS NOT NULL BEGIN
+            UPDATE circle_use SET items = items - 1, bytes = bytes - max(length(old.bytes) - 1024, 0)
+                WHERE agrp = old.agrp;
+            DELETE FROM circle_use WHERE agrp = old.agrp AND items <= 0;
+        END;
+        DROP TRIGGER circle_inserted;
+        DROP TRIGGER circle_deleted;
+        DROP TRIGGER circle_updated;
+        CREATE TRIGGER circle_inserted AFTER INSERT ON item
+            WHEN EXISTS (SELECT 1 FROM circle_tag WHERE class = new.class AND tag = new.sync) BEGIN
+            \(notedWithGroup("new"))
+        END;
+        CREATE TRIGGER circle_deleted AFTER DELETE ON item
+            WHEN EXISTS (SELECT 1 FROM circle_tag WHERE class = old.class AND tag = old.sync) BEGIN
+            \(notedWithGroup("old"))
+        END;
+        CREATE TRIGGER circle_updated AFTER UPDATE OF version ON item
+            WHEN EXISTS (SELECT 1 FROM circle_tag WHERE class = new.class AND tag = new.sync) BEGIN
+            \(notedWithGroup("new"))
+        END;
+        """
+
+    private static func notedWithGroup(_ row: String) -> String {
+        """
+        DELETE FROM circle_change WHERE identifier = \(row).identifier;
+        INSERT INTO circle_change (identifier, agrp) VALUES (\(row).identifier, \(row).agrp);
+        """
+    }
+
     private static func noted(_ row: String) -> String {
         """
         DELETE FROM circle_change WHERE identifier = \(row).identifier;
@@ -58,7 +102,7 @@ enum CircleTables {
 
     /// Forgets all of it.
     static func clear(_ database: Database) throws {
-        for table in ["state", "tag", "change", "record", "member", "item", "object", "replaced"] {
+        for table in ["state", "tag", "change", "record", "member", "item", "object", "replaced", "use"] {
             try database.execute(sql: "DELETE FROM circle_\(table)")
         }
     }
@@ -90,25 +134,22 @@ enum CircleTables {
         var identifier: Data
         /// It was there before the device came into the circle.
         var isInitial: Bool
+        /// The tag of the item's group.
+        var group: Data?
     }
 
     // MARK: reading
 
-    /// The device's identifier and its circle's; nil: nothing is kept, or it is damaged.
-    ///
-    /// Then the device begins anew, with counters that it never gave (DEC-587).
+    /// The device's identifier and its circle's, and where its counters began; nil: nothing is kept.
     static func state(_ database: Database) throws -> (member: Data, circle: Data)? {
-        try Row.fetchOne(database, sql: "SELECT member, circle, first, counter, clock, contact FROM circle_state")
-            .flatMap {
-                guard let member = Data.fromDatabaseValue($0["member"]),
-                    let circle = Data.fromDatabaseValue($0["circle"]), number($0["first"]) != nil,
-                    number($0["counter"]) != nil, clock($0["clock"]) != nil,
-                    ($0["contact"] as DatabaseValue).isNull || number($0["contact"]) != nil
-                else { return nil }
-                return (member, circle)
-            }
+        try Row.fetchOne(database, sql: "SELECT member, circle FROM circle_state").flatMap {
+            guard let member = Data.fromDatabaseValue($0["member"]), let circle = Data.fromDatabaseValue($0["circle"])
+            else { return nil }
+            return (member, circle)
+        }
     }
 
+    /// Of a damaged number nothing is said, and a record whose numbers are damaged is left out.
     static func kept(_ database: Database, identity: (MemberID) -> MemberIdentity?) throws -> Ledger.Kept {
         var kept = Ledger.Kept()
         if let row = try Row.fetchOne(database, sql: "SELECT first, counter, clock, contact FROM circle_state") {
@@ -156,14 +197,15 @@ enum CircleTables {
     static func changes(after number: Int64, count: Int, _ database: Database) throws -> [Change] {
         try Row.fetchAll(
             database,
-            sql: "SELECT number, identifier, initial FROM circle_change WHERE number > ? ORDER BY number LIMIT ?",
+            sql: "SELECT number, identifier, initial, agrp FROM circle_change WHERE number > ? ORDER BY number LIMIT ?",
             arguments: [number, count]
         ).compactMap { row in
             guard let number = Int64.fromDatabaseValue(row["number"]),
                 let identifier = Data.fromDatabaseValue(row["identifier"])
             else { return nil }
             return Change(
-                number: number, identifier: identifier, isInitial: Int64.fromDatabaseValue(row["initial"]) == 1)
+                number: number, identifier: identifier, isInitial: Int64.fromDatabaseValue(row["initial"]) == 1,
+                group: Data.fromDatabaseValue(row["agrp"]))
         }
     }
 
@@ -291,22 +333,44 @@ enum CircleTables {
                 sql: "INSERT INTO circle_tag (class, tag) VALUES (?, ?)", arguments: [itemClass.rawValue, tag])
             try database.execute(
                 sql: """
-                    INSERT INTO circle_change (identifier, initial)
-                    SELECT identifier, 1 FROM item WHERE class = ? AND sync = ? ORDER BY rowid
+                    INSERT INTO circle_change (identifier, initial, agrp)
+                    SELECT identifier, 1, agrp FROM item WHERE class = ? AND sync = ? ORDER BY rowid
                     """, arguments: [itemClass.rawValue, tag])
         }
     }
 
-    static func save(_ version: RecordVersion, bytes: Data, _ database: Database) throws {
+    /// - Parameter group: Whose app wrote it here, as a tag; nil: it counts for nobody.
+    static func save(_ version: RecordVersion, bytes: Data, group: Data? = nil, _ database: Database) throws {
+        // Not REPLACE, which fires no trigger for what it deletes.
+        try delete(version, database)
         try database.execute(
             sql: """
-                INSERT OR REPLACE INTO circle_record (member, counter, name, clock, tombstone, bytes)
-                VALUES (?, ?, ?, ?, ?, ?)
+                INSERT INTO circle_record (member, counter, name, clock, tombstone, bytes, agrp)
+                VALUES (?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
                 version.member.bytes, signed(version.counter), version.name.bytes, signed(version.clock.bits),
-                version.isTombstone ? 1 : 0, bytes,
+                version.isTombstone ? 1 : 0, bytes, group,
             ])
+    }
+
+    /// The tag of the group whose app wrote a record here.
+    static func group(of version: RecordVersion, _ database: Database) throws -> Data? {
+        try Data.fetchOne(
+            database, sql: "SELECT agrp FROM circle_record WHERE member = ? AND counter = ?",
+            arguments: [version.member.bytes, signed(version.counter)])
+    }
+
+    /// How many records there are that a group's apps wrote here, and how large they are.
+    static func use(of tags: GroupTags, _ database: Database) throws -> BackupInterface.Storage {
+        var used = BackupInterface.Storage(items: 0, bytes: 0)
+        for (_, tag) in tags.byClass {
+            let row = try Row.fetchOne(
+                database, sql: "SELECT items, bytes FROM circle_use WHERE agrp = ?", arguments: [tag])
+            used.items += row.flatMap { number($0["items"]) }.map { Int($0) } ?? 0
+            used.bytes += row.flatMap { number($0["bytes"]) }.map { Int($0) } ?? 0
+        }
+        return used
     }
 
     static func delete(_ version: RecordVersion, _ database: Database) throws {
@@ -338,10 +402,21 @@ enum CircleTables {
             arguments: [kind, signed(counter), isDropped ? 1 : 0])
     }
 
+    /// Deletes records that are needed no more; the store drops those of this device.
+    static func drop(_ versions: [RecordVersion], of me: MemberID, _ database: Database) throws {
+        for version in versions {
+            try delete(version, database)
+            if version.member == me {
+                try list(isHead: false, counter: version.counter, isDropped: true, database)
+            }
+        }
+        if !versions.isEmpty { try forgetDropped(database) }
+    }
+
     static let maximumDropped = 10_000
 
     /// Forgets what was to be dropped long ago.
-    static func forgetDropped(_ database: Database) throws {
+    private static func forgetDropped(_ database: Database) throws {
         try database.execute(
             sql: """
                 DELETE FROM circle_object WHERE dropped = 1 AND number <

@@ -285,6 +285,8 @@ package final class KeychainStore: RowSource, Sendable {
         }
         // The circle of devices that synchronize.
         migrator.registerMigration("5") { try $0.execute(sql: CircleTables.schema) }
+        // What other devices still need of a group's items is counted.
+        migrator.registerMigration("6") { try $0.execute(sql: CircleTables.countingSchema) }
         return migrator
     }
 

@@ -46,6 +46,7 @@ extension Synchronizer {
         guard let keys = circle.keys else { return nil }
         var last: Int64?
         var versions: [(RecordVersion, EnclaveInterface.RecordItem?)] = []
+        var groups: [RecordVersion: Data] = [:]
         var writes: [@Sendable (Database) throws -> Void] = []
         var bytes = 0
         for change in changes {
@@ -62,6 +63,7 @@ extension Synchronizer {
             case .gone(let name):
                 let version = circle.ledger.write(name, isTombstone: true, now: milliseconds)
                 versions.append((version, nil))
+                groups[version] = change.group
                 writes.append {
                     try CircleTables.show(name, .init(member: version.member, counter: version.counter), $0)
                     try CircleTables.forgetChange(numbered: change.number, $0)
@@ -70,6 +72,7 @@ extension Synchronizer {
                 if let earlier = present.earlier {
                     let version = circle.ledger.write(earlier, isTombstone: true, now: milliseconds)
                     versions.append((version, nil))
+                    groups[version] = change.group
                     writes.append {
                         try CircleTables.show(earlier, .init(member: version.member, counter: version.counter), $0)
                     }
@@ -82,6 +85,7 @@ extension Synchronizer {
                         clock: min(present.modified, ClockTime(milliseconds: milliseconds)))
                     : circle.ledger.write(present.name, isTombstone: false, now: milliseconds)
                 versions.append((version, present.record))
+                groups[version] = change.group
                 let (row, name) = (present.row, present.name)
                 writes.append {
                     try CircleTables.show(
@@ -103,12 +107,15 @@ extension Synchronizer {
             recordSingly(!isAlone)
             throw Status.decode
         }
-        let ledger = circle.ledger
+        let replaced = versions.flatMap { circle.ledger.forgetReplaced($0.0.name) }
+        let (ledger, me) = (circle.ledger, circle.me)
         try keep { writer in
             for ((version, _), record) in zip(versions, records) {
-                try CircleTables.save(version, bytes: record ?? Data(), writer.database)
+                try CircleTables.save(
+                    version, bytes: record ?? Data(), group: groups[version], writer.database)
                 try CircleTables.list(isHead: false, counter: version.counter, writer.database)
             }
+            try CircleTables.drop(replaced, of: me, writer.database)
             for write in writes { try write(writer.database) }
             try CircleTables.save(ledger, writer.database)
         }

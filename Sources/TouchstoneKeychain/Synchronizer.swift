@@ -292,7 +292,8 @@ final class Synchronizer: Sendable {
             }
             guard let sealed = try seal([(to, item)]).first ?? nil else { throw Status.interactionNotAllowed }
             try keep { writer in
-                try CircleTables.save(to, bytes: sealed, writer.database)
+                try CircleTables.save(
+                    to, bytes: sealed, group: CircleTables.group(of: from, writer.database), writer.database)
                 try CircleTables.list(isHead: false, counter: to.counter, writer.database)
             }
         }
@@ -361,16 +362,7 @@ final class Synchronizer: Sendable {
         let dead = circle.ledger.forgetDead()
         guard !dead.isEmpty else { return }
         let me = circle.me
-        try keep(isDeletion: true) { writer in
-            for version in dead {
-                try CircleTables.delete(version, writer.database)
-                if version.member == me {
-                    try CircleTables.list(
-                        isHead: false, counter: version.counter, isDropped: true, writer.database)
-                }
-            }
-            try CircleTables.forgetDropped(writer.database)
-        }
+        try keep(isDeletion: true) { try CircleTables.drop(dead, of: me, $0.database) }
     }
 
     /// Says what this device has written and seen, if that is new.

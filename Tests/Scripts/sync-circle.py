@@ -5,10 +5,13 @@ import contextlib
 import os
 import pathlib
 import signal
+import sqlite3
+import sys
 import time
 
 from circle import (
     PASSCODE,
+    SYNCHRONIZABLE,
     Store,
     agreed,
     app_add,
@@ -28,7 +31,7 @@ from circle import (
     sync,
     with_passcode,
 )
-from device import Device, call, check, equal, main, wait_for
+from device import LONGEST_WAIT, Device, call, check, equal, main, wait_for
 
 
 def devices(*names):
@@ -304,6 +307,87 @@ def a_quiet_device_rests(one, two):
     wait_for(rests, "the devices to rest")
 
 
+def database(device, statement, *values):
+    with contextlib.closing(sqlite3.connect(device.state / "keychain/keychain.db", timeout=LONGEST_WAIT)) as connection, connection:
+        return connection.execute(statement, values).fetchall()
+
+
+@devices("one", "two", "three")
+def a_member_that_is_away_fills_no_disk(one, two, three):
+    """SY-21: an app that updates an item all the time, and one that adds and deletes, leave little on both devices and in the store."""
+    store = Store()
+    found(one, "desk")
+    join(one, two, "lap", store)
+    join(one, three, "pad", store)
+    app_add(one, "busy", "value 0")
+    store.carry_until(
+        lambda: {app_read(device, "busy") for device in (one, two, three)} == {"value 0"}, "the item", one, two, three)
+    for number in range(1, 21):
+        app_update(one, "busy", f"value {number}")
+        store.carry_until(lambda number=number: app_read(two, "busy") == f"value {number}", "the update", one, two)
+    most = "SELECT max(n) FROM (SELECT count(*) AS n FROM circle_record GROUP BY name)"
+    for device in one, two:
+        wait_for(lambda device=device: database(device, most)[0][0] <= 7, f"few versions: {database(device, most)}")
+    store.carry(one, two)
+    name, = database(one, "SELECT name FROM circle_record GROUP BY name ORDER BY count(*) DESC LIMIT 1")[0]
+    mine = [key for key in store.objects if key[0] == "record" and key[1] == members(one)["desk"]["member"]]
+    check(len(mine) <= 7, f"the store has {mine}")
+
+    def add(account):
+        return call(one.connect(), "Keychain.Add", attributes=item(account, "short", **SYNCHRONIZABLE, pdmn={"string": "ak"}))
+
+    # Ten times as many tombstones as items.
+    one.run("keychain", "quota", os.path.realpath(sys.executable), "--items", "2")
+    for number in range(20):
+        error, reply = add(f"short {number}")
+        if error:
+            break
+        for wait in (lambda: None, lambda number=number: app_delete(one, f"short {number}")):
+            wait()
+            wait_for(lambda: database(one, "SELECT count(*) FROM circle_change") == [(0,)], "the record")
+    check(5 <= number < 12, f"refused after {number}")
+    equal((error, reply["status"]), ("io.touchstone.Keychain.Failed", -34), "too many records")
+    # What is there can be changed and deleted, and what does not travel can be added.
+    app_update(one, "busy", "last")
+    app_add(one, "here", "stays", sync={"boolean": False})
+    one.run("keychain", "quota", os.path.realpath(sys.executable), "--default")
+    equal(add("short")[0], None, "with a higher limit")
+    store.carry_until(lambda: app_read(three, "busy") == "last", "all that counts", one, two, three)
+    store.carry(one, two, three)
+    check(all(one["isComplete"] and "fault" not in one for device in (one, two, three) for one in members(device).values()),
+          f"{members(three)}")
+    # All have said so with their next heads.
+    for device in (one, two, three, one):
+        app_update(device, "short", device.name)
+        store.carry(one, two, three)
+    equal(database(one, "SELECT count(*) FROM circle_record WHERE name = ?", name), [(1,)], "one version")
+
+
+@devices("one", "two")
+def a_number_that_is_damaged_stops_nothing(one, two):
+    """SY-13: numbers of the database that nobody writes, at a boot."""
+    store = Store()
+    found(one, "desk")
+    join(one, two, "lap", store)
+    app_add(one, "first", "secret")
+    store.carry_until(lambda: app_read(two, "first") == "secret", "the item", one, two)
+    largest = (1 << 63) - 1
+    for number, (table, columns, value) in enumerate((
+            ("state", ("counter", "first"), -1), ("state", ("contact",), largest), ("state", ("counter", "clock"), -1),
+            ("member", ("seen", "whole", "waited"), largest), ("item", ("counter",), -1))):
+        one.shutdown()
+        for column in columns:
+            database(one, f"UPDATE circle_{table} SET {column} = ?", value)
+        one.boot()
+        wait_for(lambda: unlocked(one), f"the device, with {columns}: {one.log}")
+        app_add(one, f"item {number}", "new")
+        store.carry_until(lambda number=number: app_read(two, f"item {number}") == "new", f"{columns}", one, two)
+        app_add(two, f"back {number}", "new")
+        store.carry_until(lambda number=number: app_read(one, f"back {number}") == "new", f"{columns}, back", one, two)
+        equal((app_read(one, "first"), app_read(two, "first")), ("secret", "secret"), "what was there")
+    check(all("fault" not in one for device in (one, two) for one in members(device).values()), f"{members(one)} {members(two)}")
+
+
 @devices("one", "two", "three")
 def a_hostile_store_gets_nowhere(one, two, three):
     """SY-10, SY-11, SY-22, SY-42: objects and links that are forged, repeated, reordered, foreign or withheld."""
@@ -409,4 +493,5 @@ main(
     an_item_goes_to_the_other_device, changes_and_deletions_follow, a_conflict_ends_the_same_on_both,
     a_removed_device_reads_nothing_new, nothing_is_lost_by_a_restart, a_locked_device_catches_up, many_items_come_in_turns,
     what_a_device_wrote_that_left_is_kept, an_item_of_this_device_only_stays, a_quiet_device_rests,
+    a_member_that_is_away_fills_no_disk, a_number_that_is_damaged_stops_nothing,
     a_hostile_store_gets_nowhere, a_device_leaves_and_an_owner_alone_is_served)

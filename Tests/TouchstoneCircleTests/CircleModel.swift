@@ -9,7 +9,7 @@ struct CircleModel {
         case write, delete, push, pull, lock, clock, join, remove, rollBack, lose, forget, lateWrite, adopted, kept,
             replaced,
             repeated, refused, missing, skip, wrongCentury, recoveryKey, renewed, nothingNew,
-            initial
+            initial, thinned
     }
 
     /// What happened in all histories together.
@@ -74,6 +74,8 @@ struct CircleModel {
             ledger: Ledger(me: id, membership: circles[circles.count - 1].membership),
             skew: Int64.random(in: -36_000_000...36_000_000, using: &generator))
         device.links = circles.count
+        // Fewer than real devices keep, so that it happens in short histories.
+        device.ledger.keepsReplaced = Int.random(in: 0...2, using: &generator)
         return device
     }
 
@@ -154,6 +156,7 @@ struct CircleModel {
         } else {
             device.deleted.append(version)
         }
+        if !device.ledger.forgetReplaced(name).isEmpty { happened.insert(.thinned) }
         device.arrived[name] = version
         happened.insert(isTombstone ? .delete : .write)
         if circles[circles.count - 1].membership.removed[id] != nil { happened.insert(.lateWrite) }

@@ -246,4 +246,28 @@ import TouchstoneTesting
             #expect(add(account("a", [kSecAttrComment: String(text.dropLast(1 << 10))])) == errSecSuccess)
         }
     }
+
+    @Test("What synchronizes has to fit into a record for other devices: the largest password does")
+    func tooLargeToTravel()
+        throws
+    {
+        let device = try SimulatedDevice()
+        device.run {
+            let travels = [kSecAttrSynchronizable: true] as [CFString: Any]
+            func comment(_ count: Int) -> [CFString: Any] { [kSecAttrComment: String(repeating: "x", count: count)] }
+            let most = (1 << 20) - 150
+            #expect(add(account("a", comment(most))) == errSecSuccess)
+            #expect(add(account("b", comment(most).merging(travels) { $1 })) == errSecDataTooLarge)
+            #expect(update(account("a"), travels) == errSecDataTooLarge)
+            #expect(find(account("a")).status == errSecSuccess)
+            let large = account("c", travels).with(kSecValueData, Data(count: 16 << 20))
+            #expect(add(large.with(kSecAttrComment, String(repeating: "x", count: most - 550))) == errSecDataTooLarge)
+            #expect(add(large.with(kSecAttrComment, "short")) == errSecSuccess)
+            #expect(update(account("c", travels), comment(most)) == errSecDataTooLarge)
+            #expect(update(account("c", travels), comment(1000)) == errSecSuccess)
+            // Of this device only, with as much.
+            let here = [kSecAttrAccessible: kSecAttrAccessibleWhenUnlockedThisDeviceOnly] as [CFString: Any]
+            #expect(add(account("d", comment(most).merging(here) { $1 })) == errSecSuccess)
+        }
+    }
 }
