@@ -109,6 +109,7 @@ package struct SealedRecord: Sendable {
     ///   - attributes: Bytes of them as the keychain writes them, or more.
     ///   - accessGroup: Bytes of it.
     ///   - secret: Bytes of its ciphertext.
+    /// - Returns: False as well for what is a few hundred bytes too short to be too long.
     package static func hasRoom(attributes: Int, accessGroup: Int, secret: Int) -> Bool {
         let content =
             1 + 1 + 2 + accessGroup + 4 + attributes + 2 + RecordContent.maximumBinding + RecordContent.keyBytes

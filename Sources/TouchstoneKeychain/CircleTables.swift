@@ -205,7 +205,7 @@ enum CircleTables {
             else { return nil }
             return Change(
                 number: number, identifier: identifier, isInitial: Int64.fromDatabaseValue(row["initial"]) == 1,
-                group: Data.fromDatabaseValue(row["agrp"]))
+                group: Data.fromDatabaseValue(row[AttributeKey.accessGroup.rawValue]))
         }
     }
 
@@ -339,7 +339,7 @@ enum CircleTables {
         }
     }
 
-    /// - Parameter group: Whose app wrote it here, as a tag; nil: it counts for nobody.
+    /// Keeps a record; `group` is the tag of whose app wrote it here, or nil if it counts for nobody.
     static func save(_ version: RecordVersion, bytes: Data, group: Data? = nil, _ database: Database) throws {
         // Not REPLACE, which fires no trigger for what it deletes.
         try delete(version, database)
