@@ -41,6 +41,7 @@ enum OwnersPrograms {
     /// - Parameters:
     ///   - app: Who connected.
     ///   - daemons: The directory of touchstoned: `PREFIX/libexec/touchstone`, or where everything was built.
+    /// - Returns: Whether it is one of them.
     static func contains(_ app: AppIdentity, daemons: String?) -> Bool {
         guard app.evidence == .executable, let daemons else { return false }
         let path = app.identifier.rawValue
