@@ -173,8 +173,9 @@ package final class VarlinkConnection: Sendable {
                 return .answer(isKnown: state.identity != nil)
             }
             let bytes = state.waiting.reduce(frame.count) { $0 + $1.count }
+            // One that needs a turn comes here only from a program that is the device itself, behind an answer that is just leaving.
             guard state.waiting.count < VarlinkLimits.maximumPipelinedRequests,
-                bytes <= VarlinkLimits.maximumSmallRequestBytes
+                state.waiting.isEmpty || bytes <= VarlinkLimits.maximumSmallRequestBytes
             else { return .drop }
             state.waiting.append(frame)
             return .wait

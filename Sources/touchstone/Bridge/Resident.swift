@@ -145,6 +145,7 @@ enum Resident: String, CaseIterable {
         UMask=0077
         LimitCORE=0
         TasksMax=512
+        MemoryMax=512M
 
         """
 

@@ -55,6 +55,7 @@ enum SessionPart: String, CaseIterable, ExpressibleByArgument {
                     UMask=0077
                     LimitCORE=0
                     TasksMax=512
+                    MemoryMax=1536M
 
                     """
             ),

@@ -38,6 +38,7 @@ enum SyncService {
                 UMask=0077
                 LimitCORE=0
                 TasksMax=64
+                MemoryMax=1G
 
                 [Install]
                 WantedBy=default.target
