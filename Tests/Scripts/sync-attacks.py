@@ -342,7 +342,8 @@ def lies_of_heads(circle, liar):
     yield lie("an epoch to come", "waiting", None, epoch=len(chain.epochs), sum=bytes(32), newest_sum=bytes(32))
     yield lie("members in another order", "forged", None, seen=[(b"\2" * 32, 1), (b"\1" * 32, 1)])
     yield lie("a member twice", "forged", None, stable=[(b"\1" * 32, 1)] * 2)
-    yield lie("strangers", "taken", None, seen=[(bytes([n]) * 32, MAXIMUM_COUNTER) for n in range(180)])
+    # It does not say that it has seen its own records, so it replaced none of them.
+    yield lie("strangers", "taken", "missing", seen=[(bytes([n]) * 32, MAXIMUM_COUNTER) for n in range(180)])
     yield lie("too many strangers", "forged", None, seen=[(bytes([n]) * 32, 1) for n in range(255)])
     yield lie("everything is known to all", "taken", None, stable={desk: MAXIMUM_COUNTER, lap: MAXIMUM_COUNTER, liar.member: MAXIMUM_COUNTER})
     yield lie("another chain", "forged", "forked", link_hash=bytes(32))
