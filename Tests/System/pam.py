@@ -467,7 +467,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed, decode_dss_signature
 key = ec.generate_private_key(ec.SECP256R1())
 status = {"name": "system", "isSimulated": "simulated" in sys.argv, "isEnrolled": True, "isPasscodeSet": True, "isLocked": "locked" in sys.argv,
-          "hasAgent": True}
+          "hasAgent": True, "passcodeFailures": 0}
 
 def sign(digest):
     if "zeros" in sys.argv:
