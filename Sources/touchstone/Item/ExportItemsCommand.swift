@@ -9,9 +9,9 @@ struct ExportItemsCommand: ParsableCommand {
         commandName: "export",
         abstract: "Write all of your secrets into a CSV file, after you were asked once.",
         discussion: """
-            Other password managers import the file, and so does 'touchstone item import'. Only you may read it, but so \
-            may all of your programs, because it is not encrypted. Delete it when you have used it. Passwords of git, \
-            docker and desktop programs are not in it.
+            Other password managers import the file, and so does 'touchstone item import'. Other users cannot read it, \
+            but all of your programs can, because it is not encrypted. Delete it when you have used it. Passwords of \
+            git, docker and desktop programs are not in it.
 
             Example:
               touchstone item export passwords.csv
