@@ -38,6 +38,7 @@ extension AuthenticationService {
                 }
             },
             .deferred(AuthenticationInterface.RequestUnlock.self) { [self] request, call in
+                call.connection.endTurn()
                 perform(for: request.client, call) { [self] in
                     requestUnlock(try client(request.client, of: call.connection), call)
                 }

@@ -26,6 +26,7 @@ extension AuthenticationService {
                     }
                     return
                 }
+                call.connection.endTurn()
                 // In turn with the changes: none is lost between the first answer and the next.
                 environments.async { [self] in watch(call) }
             },

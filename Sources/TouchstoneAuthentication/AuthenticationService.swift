@@ -235,9 +235,11 @@ package final class AuthenticationService: Sendable {
                 try canEvaluate(request, connection)
             },
             .deferred(AuthenticationInterface.EvaluatePolicy.self) { [self] request, call in
+                call.connection.endTurn()
                 call.connection.perform(inTurnOf: calls) { [self] _ in evaluate(request, call) }
             },
             .deferred(AuthenticationInterface.EvaluateAccessControl.self) { [self] request, call in
+                call.connection.endTurn()
                 call.connection.perform(inTurnOf: calls) { [self] _ in
                     prove(
                         request.accessControl, for: request.operation, keyLabel: request.keyLabel, items: nil,

@@ -64,6 +64,8 @@ package struct OwnerHandler: Sendable {
         OwnerHandler { ownerID, refusal in
             .deferred(method) { parameters, call in
                 if wantsMore, !call.wantsMore { return call.fail(VarlinkServiceError.ExpectedMore()) }
+                // A stream may have no end.
+                if wantsMore { call.connection.endTurn() }
                 call.connection.perform {
                     do throws(DeviceInterface.Refused) {
                         body(parameters, call, try IsOwner(call.connection, of: ownerID))

@@ -173,7 +173,7 @@ package final class VarlinkConnection: Sendable {
                 return .answer(isKnown: state.identity != nil)
             }
             let bytes = state.waiting.reduce(frame.count) { $0 + $1.count }
-            // One that needs a turn comes here only from a program that is the device itself, behind an answer that is just leaving.
+            // Within one process there are no turns. There a larger request may come before the answer to the last one has left.
             guard state.waiting.count < VarlinkLimits.maximumPipelinedRequests,
                 state.waiting.isEmpty || bytes <= VarlinkLimits.maximumSmallRequestBytes
             else { return .drop }
@@ -205,7 +205,7 @@ package final class VarlinkConnection: Sendable {
     /// Whether the request that is being answered keeps others' large ones waiting.
     package var hasLargeTurn: Bool { state.withLock { $0.turn != nil && $0.isTurnLarge } }
 
-    /// Lets others' requests have the turn of this one, while it waits for a person.
+    /// Lets others' requests have the turn of this one, which waits for a person, or is a stream.
     package func endTurn() {
         // Let go of outside of the lock: whoever is next begins at once.
         _ = state.withLock { $0.turn.take() }

@@ -136,6 +136,13 @@ def answer(connection):
         reply += chunk
     return json.loads(reply[:-1])
 def say(value): print(json.dumps(value), flush=True)
+def fill(count, size):
+    connection = connect()
+    for number in range(count):
+        send(connection, "Keychain.Add", attributes={
+            "class": {"string": "genp"}, "acct": {"string": str(number)},
+            "v_Data": {"data": base64.b64encode(os.urandom(size)).decode()}})
+        if "error" in answer(connection): sys.exit("not added")
 """
 ALL = {"class": {"string": "genp"}, "m_Limit": {"string": "m_LimitAll"}, "r_Data": {"boolean": True}}
 # Begins searches and hangs up.
@@ -164,14 +171,17 @@ def is_open(connection):
 say(sum(map(is_open, kept)))
 """
 # The same with items of its own, so many of so many bytes: the fourth and fifth argument.
-OWN_IDLER = ASK + """
-connection = connect()
-for number in range(int(sys.argv[4])):
-    send(connection, "Keychain.Add", attributes={
-        "class": {"string": "genp"}, "acct": {"string": str(number)},
-        "v_Data": {"data": base64.b64encode(os.urandom(int(sys.argv[5]))).decode()}})
-    if "error" in answer(connection): sys.exit("not added")
-""" + IDLER.removeprefix(ASK)
+OWN_IDLER = ASK + "fill(int(sys.argv[4]), int(sys.argv[5]))" + IDLER.removeprefix(ASK)
+# Watches the environment with requests of 100 KiB, on so many connections.
+WATCHER = ASK + """
+kept = [connect() for _ in range(int(sys.argv[2]))]
+for connection in kept:
+    frame = {"method": "io.touchstone.Authentication.GetEnvironment", "parameters": {}, "more": True, "pad": "x" * 100_000}
+    connection.sendall(json.dumps(frame).encode() + bytes(1))
+    answer(connection)
+say("ready")
+sys.stdin.readline()
+"""
 # Sets application passwords, each in a context of its own and all at once, until its standard input ends.
 SETTER = ASK + """
 import threading
@@ -207,12 +217,7 @@ for line in sys.stdin:
 # Adds so many items of so many bytes; then searches for all of them, as often at once as each line says, and says the replies' lengths.
 READER = ASK + """
 import threading
-connection = connect()
-for number in range(int(sys.argv[2])):
-    send(connection, "Keychain.Add", attributes={
-        "class": {"string": "genp"}, "acct": {"string": str(number)},
-        "v_Data": {"data": base64.b64encode(os.urandom(int(sys.argv[3]))).decode()}})
-    if "error" in answer(connection): sys.exit("not added")
+fill(int(sys.argv[2]), int(sys.argv[3]))
 def read(lengths):
     connection = connect()
     send(connection, "Keychain.CopyMatching", query=json.loads(sys.argv[4]))
@@ -443,6 +448,16 @@ def requests_take_a_bounded_amount_of_memory():
                 equal(other.hear(), "ready", "who adds an item beside them")
 
 
+def who_is_answered_for_ever_keeps_no_turn():
+    """DEC-589: apps that watch with large requests do not keep large requests of others waiting."""
+    with Device() as device, contextlib.ExitStack() as stack:
+        device.set_up("271828")
+        apps = [stack.enter_context(App(device, WATCHER, 8)) for _ in range(9)]
+        for app in apps:
+            equal(app.hear(), "ready", "an app that watches")
+        fill(device, 1, 100_000)
+
+
 def memory(device):
     """The most that touchstoned had in memory, and what it has now, in bytes."""
     status = pathlib.Path(f"/proc/{device.daemons['touchstoned']}/status").read_text()
@@ -515,5 +530,5 @@ def a_large_executable_holds_up_who_runs_it():
 main(
     whoever_asks_nothing_keeps_nobody_out, one_app_has_not_all_connections, without_descriptors_it_rests_and_goes_on,
     searches_that_nobody_waits_for_end, searches_of_one_process_leave_others_theirs,
-    searches_of_many_apps_leave_prompts_and_agents_theirs, results_take_a_bounded_amount_of_memory, requests_take_a_bounded_amount_of_memory, passwords_of_one_app_keep_no_other_waiting,
+    searches_of_many_apps_leave_prompts_and_agents_theirs, results_take_a_bounded_amount_of_memory, requests_take_a_bounded_amount_of_memory, who_is_answered_for_ever_keeps_no_turn, passwords_of_one_app_keep_no_other_waiting,
     a_large_executable_holds_up_who_runs_it)

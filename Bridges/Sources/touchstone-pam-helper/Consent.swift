@@ -13,7 +13,7 @@ final class Consent {
     /// Whether it was not left aside by an earlier try.
     private let isGiven: Bool
 
-    /// Takes it; nil if there is none, or another process tries.
+    /// Takes it; nil if root has not given it, or another process tries.
     ///
     /// What an earlier try left aside is taken too, if that try cannot have been counted.
     ///

@@ -41,7 +41,7 @@ struct ExportItemsCommand: ParsableCommand {
         try output.place()
         StandardOutput.say("\(entries.count - leftOut.count) written; \(leftOut.count) left out")
         for name in leftOut {
-            StandardOutput.say("  \(name): its secret is gone or no text; 'touchstone item show' says more")
+            StandardOutput.say("  \(name): its secret is gone, or it is not text; 'touchstone item show' says more")
         }
         StandardOutput.say(
             "Everybody who can read \(PlainText.line(file)) has these passwords. Delete it with 'rm' when you have used it."

@@ -113,7 +113,8 @@ struct PasswordList {
 
     /// The line of one password.
     ///
-    /// ``init(_:)`` reads the same name and secret from it, but for white space at the ends of a name. A service that is no host is the title, because there is no other column for it. Then the label is not in the file.
+    /// ``init(_:)`` reads the same name and secret from it, but for white space at the ends of a name. A service that
+    /// is no host is the title, because there is no other column for it. Then the label is not in the file.
     ///
     /// - Returns: nil if the secret is no text in UTF-8.
     static func line(_ name: ItemName, label: String, secret: UnsafeRawBufferPointer) -> Data? {
