@@ -361,7 +361,8 @@ let package = Package(
         tests(
             "TouchstoneTPMRootTests",
             [
-                "TouchstoneTPMRoot", "TouchstoneFileRoot", "TouchstoneEnclave", "TouchstoneEnclaveHost",
+                "CTSS", "CTouchstoneTCTI", "TouchstoneTPMRoot", "TouchstoneFileRoot", "TouchstoneEnclave",
+                "TouchstoneEnclaveHost",
                 "TouchstoneCore", "TouchstoneMemory",
                 "TouchstoneTransport", "TouchstoneSystem", crypto,
             ]),
