@@ -77,7 +77,7 @@ package final class SessionWatch: Sendable {
     }
 
     private func listen(_ begins: () -> Void) throws(MessageBus.Failure) -> Never {
-        let bus = try MessageBus(path: path, takesDescriptors: true, within: Limits.connecting)
+        let bus = try MessageBus(path: path, within: Limits.connecting)
         try bus.follow(Name.service, within: Limits.answer)
         for rule in [
             "type='signal',sender='\(Name.service)',interface='\(Name.manager)',member='PrepareForSleep'",
@@ -88,21 +88,21 @@ package final class SessionWatch: Sendable {
         guard let service = bus.owner(of: Name.service) else { throw .disconnected }
         begins()
         report("locks with the sessions of \(UserName.own ?? "every user: user \(UserName.id) is not in /etc/passwd")")
-        let delay = SleepDelay()
-        try delay.take(bus, service, report)
+        let delay = SleepDelay(bus: path, report)
+        delay.take(service)
         while true {
             guard let signal = try bus.next(before: nil, or: -1) else { continue }
             if bus.takeLoss() { lock() }
             if signal.changedName == Name.service {
                 guard !signal.texts[2].isEmpty else { throw .disconnected }
                 lock()
-                try delay.take(bus, signal.texts[2], report)
+                delay.take(signal.texts[2])
             } else if signal.service == Name.service, try isLock(signal, bus) {
                 lock()
                 // The machine may sleep now: no key that the lock closes is in memory.
                 if signal.name == Name.prepareForSleep { delay.release() }
             } else if signal.service == Name.service, signal.name == Name.prepareForSleep {
-                try delay.take(bus, signal.sender, report)
+                delay.take(signal.sender)
             }
         }
     }
@@ -138,27 +138,67 @@ package final class SessionWatch: Sendable {
 }
 
 /// What the login service waits for before the machine sleeps, 5 s at most as it is usually set: until it is released.
-private final class SleepDelay {
-    private var descriptor: Int32 = -1
-
-    /// Asks for it; where it is not granted, the lock may come only after the machine woke.
-    func take(_ bus: MessageBus, _ service: String, _ report: (String) -> Void) throws(MessageBus.Failure) {
-        release()
-        do throws(MessageBus.Failure) {
-            descriptor = try bus.callForDescriptor(
-                service, "/org/freedesktop/login1", "org.freedesktop.login1.Manager", "Inhibit",
-                ["sleep", "Touchstone", "locks the device of \(UserName.own ?? "user \(UserName.id)")", "delay"],
-                within: 2)
-        } catch {
-            guard case .refused = error else { throw error }
-            report(
-                "the login service does not let this program delay a sleep (\(error)), so the lock may come after it")
-        }
+///
+/// It is asked for over a connection of its own, on a thread of its own. Where descriptors are taken, any program on the bus can send one
+/// that takes for ever to close. Then a sleep is not delayed, and the device still locks.
+private final class SleepDelay: Sendable {
+    private struct State {
+        var descriptor: Int32 = -1
+        /// How often it was released: what is answered later than that is not wanted any more.
+        var turn = 0
     }
 
-    func release() {
+    private let path: String
+    private let report: @Sendable (String) -> Void
+    private let state = Mutex(State())
+
+    init(bus path: String, _ report: @escaping @Sendable (String) -> Void) {
+        self.path = path
+        self.report = report
+    }
+
+    /// Asks for it; where it is not granted, the lock may come only after the machine woke.
+    func take(_ service: String) {
+        let turn = release()
+        let thread = Thread { [self] in
+            do throws(MessageBus.Failure) {
+                keep(try ask(service), turn)
+            } catch {
+                report(
+                    "the login service does not let this program delay a sleep (\(error)), so the lock may come after it"
+                )
+            }
+        }
+        thread.name = "sleep delay"
+        thread.start()
+    }
+
+    private func ask(_ service: String) throws(MessageBus.Failure) -> Int32 {
+        let bus = try MessageBus(path: path, takesDescriptors: true, within: 3)
+        return try bus.callForDescriptor(
+            service, "/org/freedesktop/login1", "org.freedesktop.login1.Manager", "Inhibit",
+            ["sleep", "Touchstone", "locks the device of \(UserName.own ?? "user \(UserName.id)")", "delay"],
+            within: 2)
+    }
+
+    private func keep(_ descriptor: Int32, _ turn: Int) {
+        let isWanted = state.withLock { state in
+            guard state.turn == turn else { return false }
+            state.descriptor = descriptor
+            return true
+        }
+        if !isWanted { close(descriptor) }
+    }
+
+    @discardableResult
+    func release() -> Int {
+        let (descriptor, turn) = state.withLock { state in
+            defer { state.descriptor = -1 }
+            state.turn += 1
+            return (state.descriptor, state.turn)
+        }
         if descriptor >= 0 { close(descriptor) }
-        descriptor = -1
+        return turn
     }
 
     deinit { release() }

@@ -2,6 +2,7 @@
 """A device of one's own locks with its owner's session and before the machine sleeps, by logind's word (DEC-225)."""
 
 import contextlib
+import os
 import subprocess
 import time
 
@@ -90,6 +91,35 @@ def it_locks_with_the_session_and_before_sleep():
         check("only while it hears the login service" in said, said)
 
 
+# Sends a descriptor to each connection of one program, and prints what the bus or that program says to it.
+SEND_DESCRIPTOR = """
+import os, sys, dbus
+bus = dbus.SystemBus()
+driver = bus.get_object("org.freedesktop.DBus", "/org/freedesktop/DBus", introspect=False)
+for name in driver.ListNames(dbus_interface="org.freedesktop.DBus"):
+    if name.startswith(":") and driver.GetConnectionUnixProcessID(name, dbus_interface="org.freedesktop.DBus") == int(sys.argv[1]):
+        try:
+            bus.call_blocking(name, "/", "a.b", "C", "h", [dbus.types.UnixFd(0)], timeout=5)
+            print("taken")
+        except dbus.DBusException as error:
+            print(error.get_dbus_name())
+"""
+
+
+def nobody_hands_the_enclave_a_descriptor():
+    # One that takes for ever to close would keep the thread that hears the login service.
+    with Machine() as machine, device_of(machine, with_reader(machine, boot=False)) as device:
+        wait_for(lambda: "Touchstone" in machine.inhibitors, "the device to ask to be told of sleep")
+        enclave = next(pid for pid in device.processes if os.readlink(f"/proc/{pid}/exe").endswith("/touchstone-enclave"))
+        said = subprocess.run(
+            ["/usr/bin/python3", "-c", SEND_DESCRIPTOR, str(enclave)], env=machine.environment, capture_output=True, text=True,
+            timeout=LONGEST_WAIT)
+        answers = said.stdout.split()
+        check(answers and set(answers) == {"org.freedesktop.DBus.Error.NotSupported"}, f"{answers}\n{said.stderr}")
+        machine.lock("own")
+        locks(device, "its owner's session")
+
+
 def without_a_login_service_it_stays_open():
     with Reader() as reader, device_of(reader, with_reader(reader, boot=False)) as device:
         wait_for(lambda: "the login service cannot be reached" in device.log, "the device to say so")
@@ -130,5 +160,5 @@ def it_locks_with_the_session_from_when_it_has_a_reader():
 
 
 main(
-    it_locks_with_the_session_and_before_sleep, without_a_login_service_it_stays_open, simulated_fingers_go_on_behind_the_lock_screen,
+    it_locks_with_the_session_and_before_sleep, nobody_hands_the_enclave_a_descriptor, without_a_login_service_it_stays_open, simulated_fingers_go_on_behind_the_lock_screen,
     it_locks_with_the_session_from_when_it_has_a_reader, it_locks_with_the_session_without_a_reader)

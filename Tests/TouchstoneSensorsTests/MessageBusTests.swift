@@ -57,7 +57,7 @@ import Testing
         var state = UInt64(seed)
         var bytes = Data()
         // Half of them get past the greeting.
-        if seed.isMultiple(of: 2) { bytes += Data("OK 0123456789abcdef0123456789abcdef\r\n".utf8) }
+        if seed.isMultiple(of: 2) { bytes += Data("DATA\r\nOK 0123456789abcdef0123456789abcdef\r\n".utf8) }
         if seed.isMultiple(of: 4) { bytes += Data([UInt8(ascii: "l"), 2, 1, 1]) }
         bytes += Data(
             (0..<4000).map { _ in
