@@ -115,6 +115,11 @@ let package = Package(
                 "Pinentry/AssuanLine.swift", "Item/CSVTable.swift", "Item/ItemName.swift", "Item/PasswordList.swift",
             ], swiftSettings: watched),
         // Of the package Bridges, by the link Bridges.
+        .target(name: "BridgeBus", dependencies: ["CSystemd"], path: "Bridges/BridgeBus", swiftSettings: watched),
+        .target(name: "BridgeJSON", path: "Bridges/BridgeJSON", swiftSettings: watched),
+        .target(
+            name: "SecretServiceModel", dependencies: ["BridgeJSON", "CGMP", crypto, cryptoExtras],
+            path: "Bridges/SecretServiceModel", swiftSettings: watched),
         .target(name: "CredentialProtocol", path: "Bridges/CredentialProtocol", swiftSettings: watched),
         .target(name: "CTAPHID", path: "Bridges/CTAPHID", swiftSettings: watched),
         .target(
@@ -153,9 +158,11 @@ let package = Package(
         .executableTarget(
             name: "fuzz",
             dependencies: [
-                "AgePlugin", "CHelperLines", "CTAP", "CTAPHID", "Command", "CredentialProtocol", "P11RPC", "P11Token",
+                "AgePlugin", "BridgeBus", "CHelperLines", "CTAP", "CTAPHID", "Command", "CTouchstoneSystem",
+                "CredentialProtocol", "P11RPC",
+                "P11Token",
                 "PAMChallenge", "PinentryProtocol",
-                "SSHAgentProtocol", "SyncEngine", "SyncStores", "TouchstoneAge", "TouchstoneCBOR",
+                "SSHAgentProtocol", "SecretServiceModel", "SyncEngine", "SyncStores", "TouchstoneAge", "TouchstoneCBOR",
                 "TouchstoneCertificates", "TouchstoneCircle",
                 "TouchstoneCore",
                 "TouchstoneDevice",
@@ -164,7 +171,8 @@ let package = Package(
                 "TouchstoneKeychain",
                 "TouchstoneLog", "TouchstoneMemory",
                 "TouchstoneSecurity", "TouchstoneSensors", "TouchstoneSignInProtocol", "TouchstonePeers",
-                "TouchstoneTPMRoot", "TouchstoneTransport", "TouchstoneTrust", "WebAuthn", crypto, grdb, asn1,
+                "TouchstoneTPMRoot", "TouchstoneTransport", "TouchstoneTrust", "WebAuthn", crypto, cryptoExtras, grdb,
+                asn1,
             ],
             swiftSettings: fuzzers,
             linkerSettings: [.unsafeFlags(["-sanitize=fuzzer,address", "-use-ld=lld"])]),

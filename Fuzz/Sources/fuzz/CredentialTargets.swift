@@ -128,6 +128,8 @@ let credentialTargets = [
                         "touchstone://db/a%20b/password", #"{"f":"x","n":1,"deep":[[{}]]}"#,
                         "# comment\nexport A=1\nB='x # y'\nC=\"a\\n\\\"b\" # c\nD=touchstone://npm/token\n",
                         "a={{ touchstone://npm/token }} {{ other }}\n",
+                        "add-internet-password -a me -s example.org -r htps -P 8443 -T '/usr/bin/git' -U -w secret",
+                        #"{"kind":"ExecCredential","apiVersion":"client.authentication.k8s.io/v1","spec":{}}"#,
                         #"{"method":"io.touchstone.Credentials.Get","parameters":{"item":{"kind":"git","scheme":"https","place":"a"}}}"#,
                     ])
                 + [Data([3]) + Data.halves(Data("swordfish".utf8), Data("a swordfish, swordfis".utf8))]

@@ -21,10 +21,19 @@ func hold(_ condition: Bool, _ what: @autoclosure () -> String) {
     if !condition { broken(what()) }
 }
 
+/// The places in our sources where a parser has accepted something, once they are asked for.
+nonisolated(unsafe) var accepted: Set<String>?
+
 /// The value, or nil if the parser refused with one of these errors: another one is a find.
-func unlessRefused<Value>(_ errors: [any Error.Type], _ body: () throws -> Value) -> Value? {
+///
+/// A place where nothing is ever accepted tests nothing: the seeds have to reach each (`script/fuzz --check`).
+func unlessRefused<Value>(
+    _ errors: [any Error.Type], file: String = #fileID, line: Int = #line, _ body: () throws -> Value
+) -> Value? {
     do {
-        return try body()
+        let value = try body()
+        if accepted != nil { accepted?.insert("\(file):\(line)") }
+        return value
     } catch {
         hold(errors.contains { $0 == type(of: error) }, "refused with \(type(of: error)): \(error)")
         return nil

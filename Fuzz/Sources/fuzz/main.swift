@@ -4,11 +4,12 @@ import Glibc
 // fuzz TARGET [libFuzzer's options] [CORPUS]     libFuzzer over one of the targets
 // fuzz --list                                    their names
 // fuzz --seeds DIRECTORY                         what their corpora begin with, a directory for each
+// fuzz --accepted                                the places where a parser accepts something of the seeds
 
 let all: [FuzzTarget] =
     messageTargets + fileTargets + certificateTargets + keychainTargets + enclaveTargets + processTargets
-    + hardwareTargets + credentialTargets + pinentryTargets + sshTargets + itemTargets + agePluginTargets
-    + trustTargets
+    + busTargets + tpmTargets + credentialTargets + pinentryTargets + sshTargets + itemTargets + agePluginTargets
+    + trustTargets + secretServiceTargets
     + pamTargets
     + pkcs11Targets
     + fidoTargets + passkeyTargets
@@ -30,7 +31,7 @@ nonisolated(unsafe) var chosen: FuzzTarget?
 
 func usage() -> Never {
     FileHandle.standardError.write(
-        Data("usage: fuzz TARGET [libFuzzer's options] [CORPUS] | --list | --seeds DIRECTORY\n".utf8))
+        Data("usage: fuzz TARGET [libFuzzer's options] [CORPUS] | --list | --seeds DIRECTORY | --accepted\n".utf8))
     exit(2)
 }
 
@@ -45,6 +46,10 @@ case "--seeds":
             try seed.write(to: folder.appendingPathComponent("seed-\(number)"))
         }
     }
+case "--accepted":
+    accepted = []
+    for target in all { try target.seeds().forEach(target.run) }
+    print((accepted ?? []).sorted().joined(separator: "\n"))
 case let name?:
     guard let target = all.first(where: { $0.name == name }) else { usage() }
     chosen = target
