@@ -89,6 +89,7 @@ package final class SessionWatch: Sendable {
         begins()
         report("locks with the sessions of \(UserName.own ?? "every user: user \(UserName.id) is not in /etc/passwd")")
         let delay = SleepDelay(bus: path, report)
+        defer { delay.release() }
         delay.take(service)
         while true {
             guard let signal = try bus.next(before: nil, or: -1) else { continue }
@@ -148,6 +149,9 @@ private final class SleepDelay: Sendable {
         var turn = 0
     }
 
+    /// Seconds until it is asked for again, if nobody answered.
+    private static let pause = 2.0
+
     private let path: String
     private let report: @Sendable (String) -> Void
     private let state = Mutex(State())
@@ -161,12 +165,20 @@ private final class SleepDelay: Sendable {
     func take(_ service: String) {
         let turn = release()
         let thread = Thread { [self] in
-            do throws(MessageBus.Failure) {
-                keep(try ask(service), turn)
-            } catch {
-                report(
-                    "the login service does not let this program delay a sleep (\(error)), so the lock may come after it"
-                )
+            var wasAnswered = true
+            while isWanted(turn) {
+                do throws(MessageBus.Failure) {
+                    return keep(try ask(service), turn)
+                } catch {
+                    if wasAnswered {
+                        report(
+                            "the login service does not let this program delay a sleep (\(error)), so the lock may come after it"
+                        )
+                    }
+                    if case .refused = error { return }
+                    wasAnswered = false
+                    Thread.sleep(forTimeInterval: Self.pause)
+                }
             }
         }
         thread.name = "sleep delay"
@@ -180,6 +192,8 @@ private final class SleepDelay: Sendable {
             ["sleep", "Touchstone", "locks the device of \(UserName.own ?? "user \(UserName.id)")", "delay"],
             within: 2)
     }
+
+    private func isWanted(_ turn: Int) -> Bool { state.withLock { $0.turn == turn } }
 
     private func keep(_ descriptor: Int32, _ turn: Int) {
         let isWanted = state.withLock { state in
@@ -200,6 +214,4 @@ private final class SleepDelay: Sendable {
         if descriptor >= 0 { close(descriptor) }
         return turn
     }
-
-    deinit { release() }
 }

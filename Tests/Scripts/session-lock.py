@@ -120,6 +120,27 @@ def nobody_hands_the_enclave_a_descriptor():
         locks(device, "its owner's session")
 
 
+def it_asks_again_to_delay_the_sleep_if_nobody_answers():
+    with Machine() as machine:
+        first, second = machine.work / "first", machine.work / "second"
+        # Later than anybody waits for it, once.
+        code = f"""
+import os, time
+if os.path.exists({str(first)!r}):
+    open({str(second)!r}, "w").close()
+else:
+    open({str(first)!r}, "w").close()
+    time.sleep(3)
+ret = dbus.types.UnixFd(os.pipe()[0])
+"""
+        check(machine.gdbus(LOGIND, MANAGER, f"{MOCK}.AddMethod", f"{LOGIND}.Manager", "Inhibit", "ssss", "h", code), "the slow method")
+        with device_of(machine, with_reader(machine, boot=False)) as device:
+            wait_for(second.exists, "the device to ask again")
+            equal(device.log.count("does not let this program delay a sleep"), 1, "reports")
+            machine.lock("own")
+            locks(device, "its owner's session")
+
+
 def without_a_login_service_it_stays_open():
     with Reader() as reader, device_of(reader, with_reader(reader, boot=False)) as device:
         wait_for(lambda: "the login service cannot be reached" in device.log, "the device to say so")
@@ -160,5 +181,6 @@ def it_locks_with_the_session_from_when_it_has_a_reader():
 
 
 main(
-    it_locks_with_the_session_and_before_sleep, nobody_hands_the_enclave_a_descriptor, without_a_login_service_it_stays_open, simulated_fingers_go_on_behind_the_lock_screen,
+    it_locks_with_the_session_and_before_sleep, nobody_hands_the_enclave_a_descriptor,
+    it_asks_again_to_delay_the_sleep_if_nobody_answers, without_a_login_service_it_stays_open, simulated_fingers_go_on_behind_the_lock_screen,
     it_locks_with_the_session_from_when_it_has_a_reader, it_locks_with_the_session_without_a_reader)
