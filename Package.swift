@@ -72,7 +72,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
     ],
@@ -115,12 +114,7 @@ let package = Package(
         library("TouchstoneSystem", ["TouchstoneCore", "TouchstoneInterfaces", "TouchstoneTransport", crypto]),
         // who is at the other end of a connection; apart from the server, since it looks at everybody's processes
         library("TouchstonePeers", ["TouchstoneCore", "TouchstoneTransport", "CTouchstoneSystem", crypto]),
-        library(
-            "TouchstoneSocketServer",
-            [
-                "TouchstoneCore", "TouchstoneTransport", "CTouchstoneSystem",
-                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
-            ]),
+        library("TouchstoneSocketServer", ["TouchstoneCore", "TouchstoneTransport", "CTouchstoneSystem"]),
 
         // what touchstoned and the enclave say to each other: no app links it
         library(

@@ -7,10 +7,13 @@
 #include <limits.h>
 #include <link.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -19,6 +22,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
+#include <time.h>
 #include <unistd.h>
 #include <linux/magic.h>
 #include <sys/vfs.h>
@@ -96,11 +100,13 @@ ssize_t touchstone_receive_message(int socket, void *bytes, size_t room, int *de
 
 int touchstone_pass_credentials(int socket) {
     int on = 1;
-    return setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) == 0 ? 0 : errno;
+    if (setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) return errno;
+    // A byte out of band would else be dropped while others are read, and with it the descriptors that came along.
+    return setsockopt(socket, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on) == 0 ? 0 : errno;
 }
 
-ssize_t touchstone_receive_from(int socket, void *bytes, size_t room, pid_t *sender) {
-    // The sender comes first, and there is no room for descriptors behind it: the kernel closes them.
+static ssize_t receive(int socket, void *bytes, size_t room, int flags, pid_t *sender, bool *has_descriptors) {
+    // The sender comes first, and there is no room for descriptors behind it: the kernel says that it has left them out.
     union {
         struct cmsghdr header;
         char room[CMSG_SPACE(sizeof(struct ucred))];
@@ -110,15 +116,114 @@ ssize_t touchstone_receive_from(int socket, void *bytes, size_t room, pid_t *sen
         .msg_iov = &part, .msg_iovlen = 1, .msg_control = control.room, .msg_controllen = sizeof control.room};
     *sender = 0;
     ssize_t count;
-    do count = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    do count = recvmsg(socket, &message, flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     while (count < 0 && errno == EINTR);
     if (count < 0) return -1;
+    *has_descriptors = (message.msg_flags & MSG_CTRUNC) != 0;
     struct cmsghdr *header = CMSG_FIRSTHDR(&message);
     if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_CREDENTIALS &&
         header->cmsg_len == CMSG_LEN(sizeof(struct ucred))) {
         struct ucred credentials;
         memcpy(&credentials, CMSG_DATA(header), sizeof credentials);
         *sender = credentials.pid;
+    }
+    return count;
+}
+
+ssize_t touchstone_receive_from(int socket, void *bytes, size_t room, pid_t *sender) {
+    bool has_descriptors = false;
+    ssize_t count = receive(socket, bytes, room, MSG_PEEK, sender, &has_descriptors);
+    if (count <= 0) return count;
+    if (has_descriptors) {
+        errno = EBADMSG;
+        return -1;
+    }
+    // No more than what was looked at: more may have come.
+    return receive(socket, bytes, (size_t)count, 0, sender, &has_descriptors);
+}
+
+// A signal that interrupts what waits in the kernel, and does nothing else.
+enum { INTERRUPTION = SIGURG };
+
+static void do_nothing(int signal) { (void)signal; }
+
+// The descriptors that are to be closed: what is written to the one end is read at the other.
+static int to_close[2] = {-1, -1};
+
+static void *close_one_after_another(void *unused) {
+    (void)unused;
+    sigset_t interruption;
+    sigemptyset(&interruption);
+    sigaddset(&interruption, INTERRUPTION);
+    pthread_sigmask(SIG_UNBLOCK, &interruption, NULL);
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = INTERRUPTION};
+    event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+    timer_t timer;
+    bool has_timer = timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
+    const long patience = 20 * 1000 * 1000;
+    struct itimerspec on = {{0, patience}, {0, patience}}, off = {{0, 0}, {0, 0}};
+    for (;;) {
+        int descriptor = -1;
+        if (read(to_close[0], &descriptor, sizeof descriptor) != sizeof descriptor) continue;
+        if (has_timer) timer_settime(timer, 0, &on, NULL);
+        close(descriptor);
+        if (has_timer) timer_settime(timer, 0, &off, NULL);
+    }
+    return NULL;
+}
+
+static void begin_to_close(void) {
+    struct sigaction action = {.sa_handler = do_nothing};
+    pthread_attr_t attributes;
+    pthread_t thread;
+    if (sigaction(INTERRUPTION, &action, NULL) != 0 || pipe2(to_close, O_CLOEXEC) != 0) return;
+    pthread_attr_init(&attributes);
+    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+    pthread_attr_setstacksize(&attributes, 64 << 10);
+    if (pthread_create(&thread, &attributes, close_one_after_another, NULL) != 0) {
+        close(to_close[0]);
+        close(to_close[1]);
+        to_close[1] = -1;
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+void touchstone_close_peer(int socket) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, begin_to_close);
+    shutdown(socket, SHUT_RDWR);
+    if (to_close[1] < 0 || write(to_close[1], &socket, sizeof socket) != sizeof socket) close(socket);
+}
+
+int touchstone_epoll(void) { return epoll_create1(EPOLL_CLOEXEC); }
+
+int touchstone_bell(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); }
+
+void touchstone_ring(int bell) { eventfd_write(bell, 1); }
+
+void touchstone_hush(int bell) {
+    eventfd_t times;
+    eventfd_read(bell, &times);
+}
+
+int touchstone_watch(int epoll, int descriptor, uint64_t number, bool reads, bool writes, bool is_new) {
+    struct epoll_event event = {.events = (reads ? EPOLLIN : 0) | (writes ? EPOLLOUT : 0), .data.u64 = number};
+    return epoll_ctl(epoll, is_new ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, descriptor, &event) == 0 ? 0 : errno;
+}
+
+void touchstone_unwatch(int epoll, int descriptor) { epoll_ctl(epoll, EPOLL_CTL_DEL, descriptor, NULL); }
+
+int touchstone_wait(int epoll, struct touchstone_event *events, int room, int milliseconds) {
+    struct epoll_event found[64];
+    if (room > 64) room = 64;
+    int count = epoll_wait(epoll, found, room, milliseconds);
+    for (int index = 0; index < count; index++) {
+        events[index] = (struct touchstone_event){
+            .number = found[index].data.u64,
+            .reads = (found[index].events & EPOLLIN) != 0,
+            .writes = (found[index].events & EPOLLOUT) != 0,
+            .ended = (found[index].events & (EPOLLHUP | EPOLLERR)) != 0,
+        };
     }
     return count;
 }

@@ -142,7 +142,7 @@ final class ConnectionAcceptor: Sendable {
             // It then ends as one that its program has closed.
             let place = places.enter(peer.processID, disconnect: { _ = shutdown(socket, Int32(SHUT_RDWR)) })
         else {
-            close(socket)
+            touchstone_close_peer(socket)
             return nil
         }
         return Waiting(
@@ -153,7 +153,7 @@ final class ConnectionAcceptor: Sendable {
     private func drop(_ one: Waiting) {
         // In this order: the number of the socket may be another's as soon as it is closed.
         one.place.leave()
-        close(one.connection.socket)
+        touchstone_close_peer(one.connection.socket)
     }
 }
 

@@ -1,4 +1,5 @@
 package import CTouchstoneSystem
+package import Foundation
 internal import Glibc
 
 /// A socket that this process listens on, one connection at a time.
@@ -9,6 +10,25 @@ package struct ListeningSocket: Sendable {
 
     /// Takes ownership of `descriptor`.
     package init(descriptor: Int32) { self.descriptor = descriptor }
+
+    /// A socket that listens at `path`, and does not wait; a socket that is there already is replaced.
+    ///
+    /// - Throws: `POSIXError`, for a path that is in use or too long.
+    package static func bound(at path: String, backlog: Int32) throws(POSIXError) -> Int32 {
+        guard var address = UnixAddress(path: path) else { throw POSIXError(.ENAMETOOLONG) }
+        var file = stat()
+        if unsafe lstat(path, &file) == 0, file.st_mode & S_IFMT == S_IFSOCK { unsafe unlink(path) }
+        let flags = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
+        let descriptor = socket(AF_UNIX, Int32(flags), 0)
+        guard descriptor >= 0, unsafe address.withSockaddr({ unsafe bind(descriptor, $0, $1) }) == 0,
+            listen(descriptor, backlog) == 0
+        else {
+            let code = POSIXErrorCode(rawValue: errno) ?? .EIO
+            if descriptor >= 0 { _ = Glibc.close(descriptor) }
+            throw POSIXError(code)
+        }
+        return descriptor
+    }
 
     /// Waits for the next connection; nil where there will be none.
     package func accept() -> (descriptor: Int32, peer: touchstone_peer)? {

@@ -458,6 +458,44 @@ def who_is_answered_for_ever_keeps_no_turn():
         fill(device, 1, 100_000)
 
 
+# Sends a descriptor along on each of so many connections: a TCP socket that waits an hour until its peer has read everything.
+LINGERER = """
+import array, socket, struct, sys, threading
+path, count = sys.argv[1], int(sys.argv[2])
+listener = socket.create_server(("127.0.0.1", 0), backlog=count)
+kept = []
+def send(number):
+    lingering = socket.create_connection(listener.getsockname())
+    lingering.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 3600))
+    lingering.setblocking(False)
+    try:
+        while True: lingering.send(bytes(65536))
+    except BlockingIOError: pass
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(path)
+    kept.append(connection)
+    descriptors = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [lingering.fileno()]))]
+    connection.sendmsg([b"x"], descriptors, socket.MSG_OOB if number % 3 == 2 else 0)
+    # Whoever is last waits: the receiver, or this thread.
+    lingering.close()
+    connection.close()
+for number in range(count): threading.Thread(target=send, args=[number]).start()
+"""
+
+
+def a_descriptor_that_takes_an_hour_to_close_holds_up_nobody():
+    with Device() as device:
+        device.set_up("271828")
+        attacker = subprocess.Popen([sys.executable, "-c", LINGERER, str(device.socket), "48"])
+        try:
+            for _ in range(20):
+                the_owner_is_served(device)
+                time.sleep(0.1)
+        finally:
+            attacker.kill()
+            attacker.wait()
+
+
 def memory(device):
     """The most that touchstoned had in memory, and what it has now, in bytes."""
     status = pathlib.Path(f"/proc/{device.daemons['touchstoned']}/status").read_text()
@@ -530,5 +568,6 @@ def a_large_executable_holds_up_who_runs_it():
 main(
     whoever_asks_nothing_keeps_nobody_out, one_app_has_not_all_connections, without_descriptors_it_rests_and_goes_on,
     searches_that_nobody_waits_for_end, searches_of_one_process_leave_others_theirs,
-    searches_of_many_apps_leave_prompts_and_agents_theirs, results_take_a_bounded_amount_of_memory, requests_take_a_bounded_amount_of_memory, who_is_answered_for_ever_keeps_no_turn, passwords_of_one_app_keep_no_other_waiting,
+    searches_of_many_apps_leave_prompts_and_agents_theirs, results_take_a_bounded_amount_of_memory, requests_take_a_bounded_amount_of_memory, who_is_answered_for_ever_keeps_no_turn,
+    a_descriptor_that_takes_an_hour_to_close_holds_up_nobody, passwords_of_one_app_keep_no_other_waiting,
     a_large_executable_holds_up_who_runs_it)

@@ -1,3 +1,4 @@
+import CTouchstoneSystem
 import Foundation
 import Glibc
 import Testing
@@ -42,6 +43,111 @@ import TouchstoneCore
             client.send(Array(repeating: UInt8(ascii: "x"), count: VarlinkLimits.maximumRequestBytes + 1))
             #expect(client.isClosedByServer())
         }
+    }
+
+    // MARK: descriptors
+
+    /// One that takes an hour to close: a TCP socket whose peer reads nothing, and that waits until it has.
+    private final class LingeringSocket {
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        private let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+
+        init() throws {
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+            let isConnected = withUnsafeMutablePointer(to: &address) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                    bind(listener, address, length) == 0 && listen(listener, 1) == 0
+                        && getsockname(listener, address, &length) == 0 && connect(descriptor, address, length) == 0
+                }
+            }
+            try #require(isConnected)
+            var patience = linger(l_onoff: 1, l_linger: 3600)
+            setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &patience, socklen_t(MemoryLayout<linger>.size))
+            let bytes = [UInt8](repeating: 0, count: 1 << 16)
+            while send(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT)) > 0 {}
+        }
+
+        deinit { Glibc.close(listener) }
+
+        /// Sends it along with some bytes; only the receiver has it then.
+        func goWith(_ text: String, to client: RawClient, flags: Int32 = 0) {
+            var control: [UInt8] = []
+            withUnsafeBytes(of: (20 as Int, SOL_SOCKET, Int32(SCM_RIGHTS), descriptor, 0 as Int32)) {
+                control += $0
+            }
+            var bytes = Array(text.utf8)
+            let sent = bytes.withUnsafeMutableBytes { bytes in
+                control.withUnsafeMutableBytes { control in
+                    var part = iovec(iov_base: bytes.baseAddress, iov_len: bytes.count)
+                    return withUnsafeMutablePointer(to: &part) { part in
+                        var message = msghdr()
+                        (message.msg_iov, message.msg_iovlen) = (part, 1)
+                        (message.msg_control, message.msg_controllen) = (control.baseAddress, control.count)
+                        return sendmsg(client.descriptor, &message, flags)
+                    }
+                }
+            }
+            #expect(sent == bytes.count)
+            // Where the receiver was faster, this is the close that takes an hour.
+            touchstone_close_peer(descriptor)
+        }
+    }
+
+    @Test func aDescriptorThatTakesAnHourToCloseHoldsUpNobodyAndEndsItsConnection() throws {
+        let server = try ProbeServer()
+        try server.besideAnotherClient { _ in
+            for beginning in ["", request(ofBytes: 100) + "\0"] {
+                // Enough for each loop, several times.
+                for _ in 0..<8 {
+                    let client = try server.connect()
+                    client.send(Array(beginning.utf8))
+                    if !beginning.isEmpty { _ = try client.receive() }
+                    try LingeringSocket().goWith(request(ofBytes: 100) + "\0", to: client)
+                    #expect(client.isClosedByServer())
+                }
+            }
+        }
+    }
+
+    @Test func norDoesOneWithAByteOutOfBandOrInWhatNobodyHasReadYet() throws {
+        let server = try ProbeServer()
+        try server.besideAnotherClient { _ in
+            for _ in 0..<8 {
+                let client = try server.connect()
+                #expect(try client.echo("known") == "known")
+                try LingeringSocket().goWith("x", to: client, flags: Int32(MSG_OOB))
+                client.send(frame: request(ofBytes: 100))
+                #expect(client.isClosedByServer())
+            }
+            for _ in 0..<8 {
+                let client = try server.connect()
+                // Too large, so that the server ends the connection before it reads the rest.
+                client.send(Array(repeating: UInt8(ascii: "x"), count: VarlinkLimits.maximumSmallRequestBytes + 1))
+                try LingeringSocket().goWith("y", to: client)
+                client.close()
+            }
+        }
+    }
+
+    @Test func norDoesOneWhereTheServerListensBeforeItLooks() throws {
+        let server = try ProbeServer(beforeItLooks: { _ in })
+        for beginning in ["", "early"] {
+            for _ in 0..<8 {
+                let client = try server.connect()
+                client.send(Array(beginning.utf8))
+                try LingeringSocket().goWith(request(ofBytes: 100) + "\0", to: client)
+                #expect(client.isClosedByServer())
+            }
+        }
+        // What comes before it looks is answered so: the second is in time.
+        let client = try server.connect()
+        var text: String?
+        let limit = Date(timeIntervalSinceNow: longestWaitSeconds)
+        while text != "newcomer", Date() < limit { text = try client.echo("newcomer") }
+        #expect(text == "newcomer")
     }
 
     // MARK: time

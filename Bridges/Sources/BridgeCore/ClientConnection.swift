@@ -77,7 +77,7 @@ public final class ClientConnection: Sendable {
     /// nil, with the socket closed: it is not of this user or of root, in a sandbox, or gone (BR-7).
     init?(descriptor: Int32) {
         guard let (peer, peerDescriptor) = Self.peer(of: descriptor) else {
-            Glibc.close(descriptor)
+            touchstone_close_peer(descriptor)
             return nil
         }
         self.descriptor = descriptor
@@ -90,7 +90,7 @@ public final class ClientConnection: Sendable {
     }
 
     deinit {
-        Glibc.close(descriptor)
+        touchstone_close_peer(descriptor)
         if peerDescriptor >= 0 { Glibc.close(peerDescriptor) }
     }
 
@@ -176,6 +176,8 @@ public final class ClientConnection: Sendable {
     }
 
     /// What has come; nil at the end.
+    ///
+    /// A client that sends a descriptor is closed: nobody here takes one (DEC-593).
     private func receiveSome() throws(ConnectionEnd) -> [UInt8]? {
         var sender: pid_t = 0
         var count = 0

@@ -5,6 +5,7 @@
 #include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /// What the kernel says of the process at the other end of a Unix socket.
@@ -25,12 +26,43 @@ int touchstone_send_message(int socket, const void *bytes, size_t count, int des
 /// Returns its length, 0 at the end, or -1 with errno; a message that is larger, or has more descriptors, is EMSGSIZE.
 ssize_t touchstone_receive_message(int socket, void *bytes, size_t room, int *descriptor);
 
-/// Has the kernel say with everything that comes from now on which process sent it. Returns 0 or an errno.
+/// Has the kernel say with everything that comes from now on which process sent it, and bytes out of band come with the others.
+/// Returns 0 or an errno.
 int touchstone_pass_credentials(int socket);
 
-/// Receives what has come, of one sender, without waiting. Descriptors that came with it are closed.
+/// Receives what has come, of one sender, without waiting, at a socket that passes credentials.
+///
+/// What comes with descriptors is not received (EBADMSG): to receive them is to close them, and the thread that does that waits for as
+/// long as their sender likes, such as for a TCP socket that lingers. Such a socket is good for `touchstone_close_peer` alone.
 /// Returns its length, 0 at the end, or -1 with errno; `sender` is 0 where the kernel does not say.
 ssize_t touchstone_receive_from(int socket, void *bytes, size_t room, pid_t *sender);
+
+/// Ends a connection at once, and closes its socket on a thread that is there for that: what was not received may hold descriptors.
+/// No single one keeps that thread for longer than 20 ms.
+void touchstone_close_peer(int socket);
+
+/// A new epoll, which watches descriptors. Returns -1 with errno.
+int touchstone_epoll(void);
+
+/// A new eventfd, which can be read from `touchstone_ring` to `touchstone_hush`. Returns -1 with errno.
+int touchstone_bell(void);
+void touchstone_ring(int bell);
+void touchstone_hush(int bell);
+
+/// What happened at a descriptor that is watched under this number.
+struct touchstone_event {
+    uint64_t number;
+    bool reads;   // there is something to read, or its end
+    bool writes;  // there is room
+    bool ended;   // both directions have ended
+};
+
+/// Watches a descriptor, or changes for what; its end is always told. Returns 0 or an errno.
+int touchstone_watch(int epoll, int descriptor, uint64_t number, bool reads, bool writes, bool is_new);
+void touchstone_unwatch(int epoll, int descriptor);
+
+/// Waits for at most `milliseconds`, or without an end if they are negative. Returns how many events there are, at most 64, or -1.
+int touchstone_wait(int epoll, struct touchstone_event *events, int room, int milliseconds);
 
 /// A descriptor of the process that has this number now, -1 with errno where there is none; the caller closes it.
 int touchstone_pidfd_of(pid_t process);
