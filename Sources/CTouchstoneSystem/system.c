@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -98,13 +99,6 @@ ssize_t touchstone_receive_message(int socket, void *bytes, size_t room, int *de
     return count;
 }
 
-int touchstone_pass_credentials(int socket) {
-    int on = 1;
-    if (setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) return errno;
-    // A byte out of band would else be dropped while others are read, and with it the descriptors that came along.
-    return setsockopt(socket, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on) == 0 ? 0 : errno;
-}
-
 static ssize_t receive(int socket, void *bytes, size_t room, int flags, pid_t *sender, bool *has_descriptors) {
     // The sender comes first, and there is no room for descriptors behind it: the kernel says that it has left them out.
     union {
@@ -147,8 +141,17 @@ enum { INTERRUPTION = SIGURG };
 
 static void do_nothing(int signal) { (void)signal; }
 
-// The descriptors that are to be closed: what is written to the one end is read at the other.
-static int to_close[2] = {-1, -1};
+// The sockets that are to be closed, the first one first.
+struct closing {
+    int socket;
+    void (*closed)(void *);
+    void *context;
+    struct closing *next;
+};
+static struct closing *first_to_close = NULL, **last_to_close = &first_to_close;
+static pthread_mutex_t closing_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t closing_added = PTHREAD_COND_INITIALIZER;
+static bool is_closing = false;
 
 static void *close_one_after_another(void *unused) {
     (void)unused;
@@ -160,39 +163,67 @@ static void *close_one_after_another(void *unused) {
     event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
     timer_t timer;
     bool has_timer = timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
-    const long patience = 20 * 1000 * 1000;
+    // An ordinary close waits for nobody, so that it may be interrupted early.
+    const long patience = 200 * 1000;
     struct itimerspec on = {{0, patience}, {0, patience}}, off = {{0, 0}, {0, 0}};
     for (;;) {
-        int descriptor = -1;
-        if (read(to_close[0], &descriptor, sizeof descriptor) != sizeof descriptor) continue;
+        pthread_mutex_lock(&closing_lock);
+        while (!first_to_close) pthread_cond_wait(&closing_added, &closing_lock);
+        struct closing *one = first_to_close;
+        first_to_close = one->next;
+        if (!first_to_close) last_to_close = &first_to_close;
+        pthread_mutex_unlock(&closing_lock);
         if (has_timer) timer_settime(timer, 0, &on, NULL);
-        close(descriptor);
+        close(one->socket);
         if (has_timer) timer_settime(timer, 0, &off, NULL);
+        if (one->closed) one->closed(one->context);
+        free(one);
     }
     return NULL;
 }
 
 static void begin_to_close(void) {
-    struct sigaction action = {.sa_handler = do_nothing};
+    struct sigaction action = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
     pthread_attr_t attributes;
     pthread_t thread;
-    if (sigaction(INTERRUPTION, &action, NULL) != 0 || pipe2(to_close, O_CLOEXEC) != 0) return;
+    if (sigaction(INTERRUPTION, &action, NULL) != 0) return;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, 64 << 10);
-    if (pthread_create(&thread, &attributes, close_one_after_another, NULL) != 0) {
-        close(to_close[0]);
-        close(to_close[1]);
-        to_close[1] = -1;
-    }
+    is_closing = pthread_create(&thread, &attributes, close_one_after_another, NULL) == 0;
     pthread_attr_destroy(&attributes);
 }
 
-void touchstone_close_peer(int socket) {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, begin_to_close);
+static pthread_once_t closing = PTHREAD_ONCE_INIT;
+
+int touchstone_pass_credentials(int socket) {
+    pthread_once(&closing, begin_to_close);
+    int on = 1;
+    if (setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0) return errno;
+    // A byte out of band would else be dropped while others are read, and with it the descriptors that came along.
+    return setsockopt(socket, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on) == 0 ? 0 : errno;
+}
+
+int touchstone_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK); }
+
+void touchstone_close_peer(int socket, void (*closed)(void *), void *context) {
+    pthread_once(&closing, begin_to_close);
+    // From here on nothing more can come.
     shutdown(socket, SHUT_RDWR);
-    if (to_close[1] < 0 || write(to_close[1], &socket, sizeof socket) != sizeof socket) close(socket);
+    char byte;
+    bool is_empty = recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    struct closing *one = is_empty || !is_closing ? NULL : malloc(sizeof *one);
+    if (!one) {
+        close(socket);
+        if (closed) closed(context);
+        return;
+    }
+    *one = (struct closing){.socket = socket, .closed = closed, .context = context};
+    pthread_mutex_lock(&closing_lock);
+    *last_to_close = one;
+    last_to_close = &one->next;
+    pthread_cond_signal(&closing_added);
+    pthread_mutex_unlock(&closing_lock);
 }
 
 int touchstone_epoll(void) { return epoll_create1(EPOLL_CLOEXEC); }

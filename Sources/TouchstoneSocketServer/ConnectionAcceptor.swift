@@ -127,14 +127,12 @@ final class ConnectionAcceptor: Sendable {
     }
 
     private func accept() -> Waiting? {
-        let socket = Glibc.accept(listener, nil, nil)
+        let socket = touchstone_accept(listener)
         guard socket >= 0 else {
             // Whoever connects waits until something is free again.
             if [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) { usleep(Limits.pause) }
             return nil
         }
-        _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
-        _ = fcntl(socket, F_SETFL, O_NONBLOCK)
         var early: Int32 = 0
         // In this order: what has come by the time that the program is known is early, and what comes later has a sender.
         guard touchstone_pass_credentials(socket) == 0, let peer = identities.peer(ofSocket: socket),
@@ -142,7 +140,7 @@ final class ConnectionAcceptor: Sendable {
             // It then ends as one that its program has closed.
             let place = places.enter(peer.processID, disconnect: { _ = shutdown(socket, Int32(SHUT_RDWR)) })
         else {
-            touchstone_close_peer(socket)
+            touchstone_close_peer(socket, nil, nil)
             return nil
         }
         return Waiting(
@@ -150,11 +148,7 @@ final class ConnectionAcceptor: Sendable {
             place: place)
     }
 
-    private func drop(_ one: Waiting) {
-        // In this order: the number of the socket may be another's as soon as it is closed.
-        one.place.leave()
-        touchstone_close_peer(one.connection.socket)
-    }
+    private func drop(_ one: Waiting) { ConnectionPlaces.close(one.connection.socket, one.place) }
 }
 
 /// A connection on which the program that connected has not yet sent a message since it is known.

@@ -1,3 +1,4 @@
+import CTouchstoneSystem
 package import Foundation
 import Glibc
 import Synchronization
@@ -105,6 +106,20 @@ final class ConnectionPlaces: Sendable {
         let counts = Dictionary(unknown.values.map { ($0.process, 1) }, uniquingKeysWith: +)
         let most = counts.values.max()
         return unknown.filter { counts[$0.value.process] == most }.keys.min()
+    }
+
+    /// Closes the socket of a connection, and then gives its place back.
+    static func close(_ socket: Int32, _ place: Place?) {
+        // The number of the socket may be another's as soon as it is closed.
+        place?.onEviction {}
+        let context = unsafe place.map { unsafe Unmanaged.passRetained($0).toOpaque() }
+        unsafe touchstone_close_peer(
+            socket,
+            { context in
+                if let context = unsafe context {
+                    unsafe Unmanaged<Place>.fromOpaque(context).takeRetainedValue().leave()
+                }
+            }, context)
     }
 
     /// One connection's place, which it has until `leave`.

@@ -12,6 +12,8 @@ final class ConnectionSocket: Sendable {
         /// Bytes that wait for the peer: with more than these nothing is read, until it is less than the other.
         static let full = 64 << 10
         static let low = 32 << 10
+        /// Bytes that go out at a time: the loop waits for the lock meanwhile.
+        static let turn = 1 << 20
     }
 
     private struct Piece {
@@ -46,7 +48,7 @@ final class ConnectionSocket: Sendable {
         state = Mutex(State(descriptor: descriptor))
     }
 
-    deinit { state.withLock { if $0.descriptor >= 0 { touchstone_close_peer($0.descriptor) } } }
+    deinit { state.withLock { if $0.descriptor >= 0 { touchstone_close_peer($0.descriptor, nil, nil) } } }
 
     /// Whether the peer takes what it is sent, or much of it waits.
     var isWritable: Bool { state.withLock { $0.descriptor >= 0 && !$0.isFull } }
@@ -108,31 +110,37 @@ final class ConnectionSocket: Sendable {
         return unsafe touchstone_receive_from(descriptor, start, room.count, &sender)
     }
 
-    /// Ends the connection; on the loop's thread.
-    func close() {
+    /// Ends the connection, on the loop's thread, and gives its place back once the socket is closed.
+    ///
+    /// What was not received may keep it open. So nobody has more of those than places.
+    func close(_ place: ConnectionPlaces.Place?) {
         let (descriptor, left) = state.withLock { state in
             defer { (state.descriptor, state.unsent) = (-1, []) }
             return (state.descriptor, state.unsent)
         }
         guard descriptor >= 0 else { return }
         loop.unwatch(descriptor, number)
-        touchstone_close_peer(descriptor)
+        ConnectionPlaces.close(descriptor, place)
         for piece in left { piece.isWritten?(false) }
     }
 
     /// Sends what the kernel takes at once; false where something is left of it.
     private static func send(_ piece: inout Piece, _ descriptor: Int32) -> Bool {
-        while piece.left > 0 {
+        let end = min(piece.bytes.count, piece.sent + Limits.turn)
+        while piece.sent < end {
             let count = unsafe piece.bytes.withUnsafeBytes { bytes in
                 unsafe Glibc.send(
-                    descriptor, bytes.baseAddress! + piece.sent, piece.left, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
+                    descriptor, bytes.baseAddress! + piece.sent, end - piece.sent, Int32(MSG_NOSIGNAL | MSG_DONTWAIT))
             }
             if count < 0, errno == EINTR { continue }
-            // Of a peer that is gone the loop hears, too.
-            guard count > 0 else { return false }
+            guard count > 0 else {
+                // There always is room at a peer that takes nothing any more: the loop hears of the end instead.
+                if ![EAGAIN, ENOBUFS, ENOMEM].contains(errno) { shutdown(descriptor, Int32(SHUT_RDWR)) }
+                return false
+            }
             piece.sent += count
         }
-        return true
+        return piece.left == 0
     }
 
     private func watch(_ state: inout State) {

@@ -122,6 +122,7 @@ final class ServedConnection: @unchecked Sendable {
         }
         // Never at once: whoever has the place of this one taken away holds the lock of all places.
         let disconnectLater: @Sendable () -> Void = { [self] in loop.execute { [self] in end() } }
+        if case .known(_, let place, _) = origin { self.place = place }
         guard loop.watch(descriptor, number, { [self] in happened($0) }), let peer,
             let place = place(of: peer, disconnectLater)
         else { return end() }
@@ -308,8 +309,7 @@ final class ServedConnection: @unchecked Sendable {
     func end() {
         guard !isOver else { return }
         isOver = true
-        socket.close()
-        place?.leave()
+        socket.close(place)
         turn = nil
         partial = []
         head = 0

@@ -56,12 +56,19 @@ package final class SocketServer: Sendable {
         configuration: Configuration = .init()
     ) throws {
         let connections = try Connections(router, configuration)
-        let acceptor = try ConnectionAcceptor(
-            listener: descriptor, identities: identities, places: connections.shared.places,
-            partialMessageTimeout: configuration.partialMessageTimeout, silence: configuration.connections.silence,
-            accepted: { socket, place, peer, beginning in
-                connections.add(socket, .known(peer, place, beginning: beginning))
-            })
+        let acceptor: ConnectionAcceptor
+        do {
+            acceptor = try ConnectionAcceptor(
+                listener: descriptor, identities: identities, places: connections.shared.places,
+                partialMessageTimeout: configuration.partialMessageTimeout,
+                silence: configuration.connections.silence,
+                accepted: { socket, place, peer, beginning in
+                    connections.add(socket, .known(peer, place, beginning: beginning))
+                })
+        } catch {
+            connections.stop()
+            throw error
+        }
         self.connections = connections
         stopListening = { acceptor.stop() }
     }
@@ -140,7 +147,7 @@ private final class PathAcceptor: @unchecked Sendable {
 
     private func accept() {
         for _ in 0..<Limits.connections {
-            let socket = Glibc.accept(listener, nil, nil)
+            let socket = touchstone_accept(listener)
             guard socket >= 0 else {
                 // Whoever connects waits until something is free again.
                 guard [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno) else { return }
@@ -149,10 +156,8 @@ private final class PathAcceptor: @unchecked Sendable {
                     loop.change(listener, number, reads: true, writes: false)
                 }
             }
-            _ = fcntl(socket, F_SETFD, FD_CLOEXEC)
-            _ = fcntl(socket, F_SETFL, O_NONBLOCK)
             guard touchstone_pass_credentials(socket) == 0 else {
-                touchstone_close_peer(socket)
+                touchstone_close_peer(socket, nil, nil)
                 continue
             }
             accepted(socket)
@@ -163,7 +168,8 @@ private final class PathAcceptor: @unchecked Sendable {
         let done = DispatchSemaphore(value: 0)
         loop.execute { [self] in
             loop.unwatch(listener, number)
-            close(listener)
+            // Who connected last, and was not accepted, may have sent something as well.
+            touchstone_close_peer(listener, nil, nil)
             done.signal()
         }
         done.wait()

@@ -196,7 +196,8 @@ package final class VarlinkConnection: Sendable {
     /// Runs `body` once nothing is being answered, at once if nothing is; one at a time.
     package func whenIdle(_ body: @escaping @Sendable () -> Void) {
         let isIdle = state.withLock { state in
-            if state.isBusy { state.whenIdle = body }
+            // It holds this connection: nobody would let go of it after the end.
+            if state.isBusy, !state.isClosed { state.whenIdle = body }
             return !state.isBusy
         }
         if isIdle { body() }
@@ -229,11 +230,11 @@ package final class VarlinkConnection: Sendable {
 
     /// Tells that the transport is gone.
     package func closed() {
-        let (handlers, place) = state.withLock { state in
+        let (handlers, place, _) = state.withLock { state in
             state.isClosed = true
             state.waiting = []
             defer { state.closeHandlers = [:] }
-            return (state.closeHandlers.values, state.place.take())
+            return (state.closeHandlers.values, state.place.take(), state.whenIdle.take())
         }
         place?.leave()
         for handler in handlers { handler() }

@@ -1,4 +1,3 @@
-import CTouchstoneSystem
 import Foundation
 import Glibc
 import Testing
@@ -92,7 +91,8 @@ import TouchstoneCore
             }
             #expect(sent == bytes.count)
             // Where the receiver was faster, this is the close that takes an hour.
-            touchstone_close_peer(descriptor)
+            let descriptor = descriptor
+            Thread.detachNewThread { Glibc.close(descriptor) }
         }
     }
 
@@ -148,6 +148,34 @@ import TouchstoneCore
         let limit = Date(timeIntervalSinceNow: longestWaitSeconds)
         while text != "newcomer", Date() < limit { text = try client.echo("newcomer") }
         #expect(text == "newcomer")
+    }
+
+    // MARK: ends
+
+    @Test func whoTakesNothingAnyMoreIsDisconnected() throws {
+        let server = try ProbeServer()
+        try server.besideAnotherClient { _ in
+            let client = try server.connect()
+            #expect(try client.echo("known") == "known")
+            shutdown(client.descriptor, Int32(SHUT_RD))
+            client.send(frame: request(ofBytes: 100))
+            var entry = pollfd(fd: client.descriptor, events: 0, revents: 0)
+            #expect(poll(&entry, 1, Int32(longestWaitSeconds * 1000)) == 1 && entry.revents & Int16(POLLHUP) != 0)
+        }
+    }
+
+    @Test func whoIsDisconnectedWhileItsNextMessageWaitsKeepsNoTurn() throws {
+        let server = try ProbeServer()
+        // More than the turns of one app. The first message is malformed at its end, and the next one has begun by then.
+        let first = request(ofBytes: VarlinkLimits.maximumRequestBytes - 1) + "x\0"
+        let next = Self.beginning + String(repeating: "y", count: VarlinkLimits.maximumSmallRequestBytes * 2)
+        for _ in 0..<40 {
+            let client = try server.connect()
+            client.send(Array((first + next).utf8))
+            #expect(client.isClosedByServer())
+        }
+        let reply = try server.connect().call(request(ofBytes: VarlinkLimits.maximumRequestBytes))
+        #expect(reply.error == nil)
     }
 
     // MARK: time

@@ -77,7 +77,7 @@ public final class ClientConnection: Sendable {
     /// nil, with the socket closed: it is not of this user or of root, in a sandbox, or gone (BR-7).
     init?(descriptor: Int32) {
         guard let (peer, peerDescriptor) = Self.peer(of: descriptor) else {
-            touchstone_close_peer(descriptor)
+            touchstone_close_peer(descriptor, nil, nil)
             return nil
         }
         self.descriptor = descriptor
@@ -90,7 +90,7 @@ public final class ClientConnection: Sendable {
     }
 
     deinit {
-        touchstone_close_peer(descriptor)
+        touchstone_close_peer(descriptor, nil, nil)
         if peerDescriptor >= 0 { Glibc.close(peerDescriptor) }
     }
 

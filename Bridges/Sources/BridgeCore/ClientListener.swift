@@ -145,7 +145,7 @@ public final class ClientListener: Sendable {
             _ = fcntl(accepted, F_SETFD, FD_CLOEXEC)
             // Once more: the listening socket may have got it after somebody connected, and then not every kernel passes it on.
             guard touchstone_pass_credentials(accepted) == 0 else {
-                touchstone_close_peer(accepted)
+                touchstone_close_peer(accepted, nil, nil)
                 continue
             }
             // Who must not connect, or is one too many, is closed without an answer (BR-7, BR-51).

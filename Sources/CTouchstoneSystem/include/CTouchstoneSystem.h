@@ -30,6 +30,9 @@ ssize_t touchstone_receive_message(int socket, void *bytes, size_t room, int *de
 /// Returns 0 or an errno.
 int touchstone_pass_credentials(int socket);
 
+/// Accepts a connection without waiting. Its socket does not wait, either, and no child inherits it. Returns -1 with errno.
+int touchstone_accept(int listener);
+
 /// Receives what has come, of one sender, without waiting, at a socket that passes credentials.
 ///
 /// What comes with descriptors is not received (EBADMSG): to receive them is to close them, and the thread that does that waits for as
@@ -37,9 +40,11 @@ int touchstone_pass_credentials(int socket);
 /// Returns its length, 0 at the end, or -1 with errno; `sender` is 0 where the kernel does not say.
 ssize_t touchstone_receive_from(int socket, void *bytes, size_t room, pid_t *sender);
 
-/// Ends a connection at once, and closes its socket on a thread that is there for that: what was not received may hold descriptors.
-/// No single one keeps that thread for longer than 20 ms.
-void touchstone_close_peer(int socket);
+/// Ends a connection at once, and closes its socket: where something is left that was not received, it may hold descriptors, and a thread
+/// that is there for that closes it. No socket that lingers keeps that thread for longer than a millisecond.
+///
+/// `closed`, unless it is NULL, is called with `context` after that, on whichever thread.
+void touchstone_close_peer(int socket, void (*closed)(void *), void *context);
 
 /// A new epoll, which watches descriptors. Returns -1 with errno.
 int touchstone_epoll(void);

@@ -1,3 +1,4 @@
+import CTouchstoneSystem
 import Foundation
 import Glibc
 import TouchstoneCore
@@ -44,7 +45,7 @@ struct PassedSocket {
         while true {
             let connection = accept(descriptor, nil, nil)
             guard connection >= 0 else { return }
-            close(connection)
+            touchstone_close_peer(connection, nil, nil)
         }
     }
 
