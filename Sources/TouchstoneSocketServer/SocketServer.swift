@@ -119,7 +119,7 @@ package final class SocketServer: Sendable {
 
 /// Listens at a path, and accepts on the thread of a loop.
 private final class PathAcceptor: @unchecked Sendable {
-    // Unchecked: after it was made it is used on the loop's thread alone.
+    // Unchecked: used on the loop's thread alone, which whoever makes it, or ends it, waits for.
     private enum Limits {
         static let backlog: Int32 = 1024
         /// At a time: others are served in between.
@@ -131,6 +131,7 @@ private final class PathAcceptor: @unchecked Sendable {
     private let listener: Int32
     private let loop: ConnectionLoop
     private var number: UInt64 = 0
+    private var isWatched = false
     private let accepted: @Sendable (Int32) -> Void
 
     /// - Throws: `POSIXError`.
@@ -138,10 +139,19 @@ private final class PathAcceptor: @unchecked Sendable {
         self.loop = loop
         self.accepted = accepted
         listener = try ListeningSocket.bound(at: path, backlog: Limits.backlog)
+        let done = DispatchSemaphore(value: 0)
         loop.execute { [self] in
             number = loop.newNumber()
-            guard loop.watch(listener, number, { _ in self.accept() }) else { return }
-            loop.change(listener, number, reads: true, writes: false)
+            if loop.watch(listener, number, { [self] _ in accept() }) {
+                loop.change(listener, number, reads: true, writes: false)
+                isWatched = true
+            }
+            done.signal()
+        }
+        done.wait()
+        guard isWatched else {
+            touchstone_close_peer(listener, nil, nil)
+            throw POSIXError(.ENOMEM)
         }
     }
 

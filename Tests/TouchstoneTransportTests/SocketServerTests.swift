@@ -69,6 +69,7 @@ import TouchstoneCore
             while send(descriptor, bytes, bytes.count, Int32(MSG_DONTWAIT)) > 0 {}
         }
 
+        /// From here on nobody waits for it any more.
         deinit { Glibc.close(listener) }
 
         /// Sends it along with some bytes; only the receiver has it then.
@@ -96,7 +97,16 @@ import TouchstoneCore
         }
     }
 
+    /// One that lingers until the test has ended.
+    private func keptLingering(_ all: inout [LingeringSocket]) throws -> LingeringSocket {
+        let one = try LingeringSocket()
+        all.append(one)
+        return one
+    }
+
     @Test func aDescriptorThatTakesAnHourToCloseHoldsUpNobodyAndEndsItsConnection() throws {
+        var lingering: [LingeringSocket] = []
+        defer { lingering = [] }
         let server = try ProbeServer()
         try server.besideAnotherClient { _ in
             for beginning in ["", request(ofBytes: 100) + "\0"] {
@@ -105,7 +115,7 @@ import TouchstoneCore
                     let client = try server.connect()
                     client.send(Array(beginning.utf8))
                     if !beginning.isEmpty { _ = try client.receive() }
-                    try LingeringSocket().goWith(request(ofBytes: 100) + "\0", to: client)
+                    try keptLingering(&lingering).goWith(request(ofBytes: 100) + "\0", to: client)
                     #expect(client.isClosedByServer())
                 }
             }
@@ -113,12 +123,14 @@ import TouchstoneCore
     }
 
     @Test func norDoesOneWithAByteOutOfBandOrInWhatNobodyHasReadYet() throws {
+        var lingering: [LingeringSocket] = []
+        defer { lingering = [] }
         let server = try ProbeServer()
         try server.besideAnotherClient { _ in
             for _ in 0..<8 {
                 let client = try server.connect()
                 #expect(try client.echo("known") == "known")
-                try LingeringSocket().goWith("x", to: client, flags: Int32(MSG_OOB))
+                try keptLingering(&lingering).goWith("x", to: client, flags: Int32(MSG_OOB))
                 client.send(frame: request(ofBytes: 100))
                 #expect(client.isClosedByServer())
             }
@@ -126,19 +138,21 @@ import TouchstoneCore
                 let client = try server.connect()
                 // Too large, so that the server ends the connection before it reads the rest.
                 client.send(Array(repeating: UInt8(ascii: "x"), count: VarlinkLimits.maximumSmallRequestBytes + 1))
-                try LingeringSocket().goWith("y", to: client)
+                try keptLingering(&lingering).goWith("y", to: client)
                 client.close()
             }
         }
     }
 
     @Test func norDoesOneWhereTheServerListensBeforeItLooks() throws {
+        var lingering: [LingeringSocket] = []
+        defer { lingering = [] }
         let server = try ProbeServer(beforeItLooks: { _ in })
         for beginning in ["", "early"] {
             for _ in 0..<8 {
                 let client = try server.connect()
                 client.send(Array(beginning.utf8))
-                try LingeringSocket().goWith(request(ofBytes: 100) + "\0", to: client)
+                try keptLingering(&lingering).goWith(request(ofBytes: 100) + "\0", to: client)
                 #expect(client.isClosedByServer())
             }
         }

@@ -22,6 +22,7 @@ func hold(_ condition: Bool, _ what: @autoclosure () -> String) {
 }
 
 /// The places in our sources where a parser has accepted something, once they are asked for.
+// Unsafe: parsers run on the main thread alone.
 nonisolated(unsafe) var accepted: Set<String>?
 
 /// The value, or nil if the parser refused with one of these errors: another one is a find.
