@@ -209,7 +209,21 @@ int touchstone_pass_credentials(int socket) {
     return setsockopt(socket, SOL_SOCKET, SO_OOBINLINE, &on, sizeof on) == 0 ? 0 : errno;
 }
 
-int touchstone_accept(int listener) { return accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK); }
+/// Descriptors that connections leave to everything else: to saying who connected, and to files.
+enum { kept_descriptors = 64 };
+
+int touchstone_accept(int listener) {
+    struct rlimit limit;
+    // The lowest number that is free, and below it there is none.
+    int lowest = fcntl(listener, F_DUPFD_CLOEXEC, 0);
+    if (lowest < 0) return -1;
+    close(lowest);
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < (rlim_t)lowest + kept_descriptors) {
+        errno = EMFILE;
+        return -1;
+    }
+    return accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+}
 
 void touchstone_close_peer(int socket, void (*closed)(void *), void *context) {
     pthread_once(&closing, begin_to_close);

@@ -90,14 +90,21 @@ package final class PeerIdentities: PeerSource {
                     report("the device is of user \(ownerID)")
                     return nil
                 }
-                let found = executable.found.withLock { $0 }
-                if let found, !digests.isOf("\(process.path)/exe", found) {
+                let read = executable.found.withLock { $0 }
+                if let read, !digests.isOf("\(process.path)/exe", read) {
                     report(Self.isChanging)
                     return nil
                 }
                 let isRead = !readsElsewhere || manifests.nameDigests
-                let digest = found.map(\.digest) ?? (isRead ? digests.digest("\(process.path)/exe") : nil)
-                guard let identity = identity(of: process, processID: processID, userID: userID, digest) else {
+                let digest = read.map(\.digest) ?? (isRead ? digests.digest("\(process.path)/exe") : nil)
+                let found: AppIdentity?
+                do {
+                    found = try identity(of: process, processID: processID, userID: userID, digest)
+                } catch {
+                    report(Self.isShort)
+                    return nil
+                }
+                guard let identity = found else {
                     report(Self.isUnreadable)
                     return nil
                 }
@@ -121,6 +128,7 @@ package final class PeerIdentities: PeerSource {
     }
 
     private static let isChanging = "its executable is being changed"
+    private static let isShort = "there were no descriptors, or no memory, to see what it is; let it connect again"
 
     static let isUnreadable =
         "nothing tells what it runs; a program that is not dumpable has to be a system service or a snap"
@@ -134,7 +142,7 @@ package final class PeerIdentities: PeerSource {
 
     private func identity(
         of process: PeerProcess, processID: Int32, userID: UInt32, _ digest: String?
-    ) -> AppIdentity? {
+    ) throws(Shortage) -> AppIdentity? {
         let proc = process.path
         func identity(
             _ identifier: AppIdentifier, _ evidence: AppIdentity.Evidence, _ name: String, faceIDUsage: String? = nil
@@ -143,9 +151,9 @@ package final class PeerIdentities: PeerSource {
                 identifier, evidence, name, manifests.manifest(for: identifier), digest: digest,
                 faceIDUsage: faceIDUsage, processID: processID, userID: userID)
         }
-        let group = controlGroup(proc)
-        if let app = flatpak(proc, group) { return identity("flatpak:\(app)", .flatpak, app) }
-        if let snap = snap(proc, group) { return identity("snap:\(snap)", .snap, snap) }
+        let group = try controlGroup(proc)
+        if let app = try flatpak(proc, group) { return identity("flatpak:\(app)", .flatpak, app) }
+        if let snap = try snap(proc, group) { return identity("snap:\(snap)", .snap, snap) }
         if let unit = Self.unit(ofControlGroup: group) { return identity("unit:\(unit)", .systemdUnit, unit) }
         guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(proc)/exe") else { return nil }
         let name = Self.name(ofExecutable: path)
@@ -245,12 +253,12 @@ package final class PeerIdentities: PeerSource {
     ///
     /// A label: a program of the same user can build such a sandbox around itself. It has to build all of it: a mount namespace of its
     /// own, the file on a mount that cannot be written, no way to gain privileges; a root directory with such a file is not enough.
-    private func flatpak(_ proc: String, _ group: String) -> String? {
-        guard let file = open("\(proc)/root/.flatpak-info") else { return nil }
+    private func flatpak(_ proc: String, _ group: String) throws(Shortage) -> String? {
+        guard let file = try open("\(proc)/root/.flatpak-info") else { return nil }
         var mount = statvfs()
         guard unsafe fstatvfs(file.fileDescriptor, &mount) == 0, mount.f_flag & UInt(ST_RDONLY) != 0,
             !isSameFile("\(proc)/ns/mnt", "/proc/self/ns/mnt"), !isSameFile("\(proc)/ns/mnt", "/proc/1/ns/mnt"),
-            cannotGainPrivileges(proc),
+            try cannotGainPrivileges(proc),
             let app = contents(of: file).flatMap(Self.application(inFlatpakInfo:))
         else { return nil }
         // Where Flatpak could have systemd make a scope, it carries the same name.
@@ -273,20 +281,24 @@ package final class PeerIdentities: PeerSource {
         return name[..<dash].replacingOccurrences(of: "\\x2d", with: "-")
     }
 
-    private func cannotGainPrivileges(_ proc: String) -> Bool {
-        read("\(proc)/status")?.split(separator: "\n").contains("NoNewPrivs:\t1") == true
+    private func cannotGainPrivileges(_ proc: String) throws(Shortage) -> Bool {
+        try read("\(proc)/status")?.split(separator: "\n").contains("NoNewPrivs:\t1") == true
     }
 
     /// The snap whose control group it is, and whose confinement.
     ///
     /// A user's own manager can be told to use such a control group, but not to put a program under AppArmor's label of a snap. Where there is
     /// no AppArmor the executable has to lie where only root mounts the snap.
-    private func snap(_ proc: String, _ group: String) -> String? {
+    private func snap(_ proc: String, _ group: String) throws(Shortage) -> String? {
         if let name = Self.snap(ofServiceInControlGroup: group) { return name }
         guard let name = Self.snap(inControlGroup: group) else { return nil }
-        if read("/sys/module/apparmor/parameters/enabled")?.hasPrefix("Y") == true {
-            let label = read("\(proc)/attr/apparmor/current") ?? read("\(proc)/attr/current")
-            return label.map { Self.isLabel($0, ofSnap: name) } == true ? name : nil
+        if try read("/sys/module/apparmor/parameters/enabled")?.hasPrefix("Y") == true {
+            for file in ["apparmor/current", "current"] {
+                if let label = try read("\(proc)/attr/\(file)") {
+                    return Self.isLabel(label, ofSnap: name) ? name : nil
+                }
+            }
+            return nil
         }
         guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(proc)/exe"),
             ["/snap/\(name)/", "/var/lib/snapd/snap/\(name)/"].contains(where: path.hasPrefix),
@@ -300,8 +312,8 @@ package final class PeerIdentities: PeerSource {
         label.hasPrefix("snap.\(name).")
     }
 
-    private func controlGroup(_ proc: String) -> String {
-        let text = read("\(proc)/cgroup") ?? ""
+    private func controlGroup(_ proc: String) throws(Shortage) -> String {
+        let text = try read("\(proc)/cgroup") ?? ""
         let line = text.split(separator: "\n").first { $0.hasPrefix("0::") }
         return line.map { String($0.dropFirst("0::".count)) } ?? ""
     }
@@ -352,8 +364,8 @@ package final class PeerIdentities: PeerSource {
         return first.st_dev == second.st_dev && first.st_ino == second.st_ino
     }
 
-    private func read(_ path: String) -> String? {
-        open(path).flatMap(contents(of:)).map { String(decoding: $0, as: UTF8.self) }
+    private func read(_ path: String) throws(Shortage) -> String? {
+        try open(path).flatMap(contents(of:)).map { String(decoding: $0, as: UTF8.self) }
     }
 
     private func openOwn(_ path: String, userID: UInt32) -> FileHandle? {
@@ -367,10 +379,18 @@ package final class PeerIdentities: PeerSource {
         return file
     }
 
+    /// A file could not be opened for a reason of this process's own.
+    ///
+    /// Without that file a peer would be taken for another app than it is.
+    private struct Shortage: Error {}
+
     /// Never waits: what lies in the peer's own root may be a pipe.
-    private func open(_ path: String) -> FileHandle? {
+    private func open(_ path: String) throws(Shortage) -> FileHandle? {
         let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
-        guard descriptor >= 0 else { return nil }
+        guard descriptor >= 0 else {
+            if [EMFILE, ENFILE, ENOMEM].contains(errno) { throw Shortage() }
+            return nil
+        }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         var status = stat()
         guard unsafe fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }

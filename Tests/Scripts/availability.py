@@ -97,13 +97,17 @@ def without_descriptors_it_rests_and_goes_on():
         process = device.daemons["touchstoned"]
         old = resource.prlimit(process, resource.RLIMIT_NOFILE)
         highest = max(int(name) for name in os.listdir(f"/proc/{process}/fd"))
-        resource.prlimit(process, resource.RLIMIT_NOFILE, (highest + 10, old[1]))
+        # 64 are left to others than connections.
+        limit = highest + 64 + 10
+        resource.prlimit(process, resource.RLIMIT_NOFILE, (limit, old[1]))
         connections = [device.connect() for _ in range(60)]
         spent = processor_seconds(process)
         began = time.monotonic()
         time.sleep(2)
         share = (processor_seconds(process) - spent) / (time.monotonic() - began)
         check(share < 0.2, f"touchstoned uses {share:.0%} of a core while it waits for descriptors")
+        highest = max(int(name) for name in os.listdir(f"/proc/{process}/fd"))
+        check(highest < limit - 16, f"of {limit} descriptors connections have those up to {highest}")
         for connection in connections[:-1]:
             connection.close()
         error, _ = call(connections[-1], "Authentication.CanEvaluatePolicy", policy=1)

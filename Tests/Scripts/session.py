@@ -231,6 +231,8 @@ def who_logs_in_has_a_window_without_starting_anything():
 
         # After a restart.
         with Session(device, "x11") as session:
+            # Its window comes with the desktop. It need not be there yet.
+            wait_for(lambda: (device.status or {}).get("hasAgent"), "the window")
             show = session.begin("item", "show", "example", "me")
             seen = session.sees(show, "Unlock this device", "+push button OK")
             check("example/me" not in seen, "what is behind the lock screen")

@@ -124,6 +124,28 @@ import TouchstoneTransport
         #expect(after.executableDigest == (try Self.digest(copy.path)))
     }
 
+    @Test("AT: without descriptors a peer is nobody, never the app that it would be outside its sandbox or its unit")
+    func withoutDescriptors() async {
+        // The limit is of a process, so that the test has one of its own.
+        await #expect(processExitsWith: .success) {
+            let manifests = AppManifests([], report: { _ in })
+            let identities = PeerIdentities(
+                ownerID: getuid(), manifests: manifests, readsElsewhere: true, report: { _ in })
+            var ends: [Int32] = [-1, -1]
+            #expect(unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+            let peer = try #require(identities.peer(ofSocket: ends[0]))
+            let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+            var limit = rlimit()
+            #expect(unsafe getrlimit(kind, &limit) == 0)
+            var none = limit
+            none.rlim_cur = 0
+            #expect(unsafe setrlimit(kind, &none) == 0)
+            #expect(peer.identify() == nil)
+            #expect(unsafe setrlimit(kind, &limit) == 0)
+            #expect(peer.identify()?.processID == getpid())
+        }
+    }
+
     // MARK: usage description
 
     private static func infoPropertyList(_ description: String, executable: String? = nil) -> Data {

@@ -31,6 +31,7 @@ ssize_t touchstone_receive_message(int socket, void *bytes, size_t room, int *de
 int touchstone_pass_credentials(int socket);
 
 /// Accepts a connection without waiting. Its socket does not wait, either, and no child inherits it. Returns -1 with errno.
+/// That is EMFILE also where fewer than 64 descriptors would be left, because whatever the connection asks for takes some.
 int touchstone_accept(int listener);
 
 /// Receives what has come, of one sender, without waiting, at a socket that passes credentials.
