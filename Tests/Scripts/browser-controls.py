@@ -72,6 +72,7 @@ def the_clock_goes_on(browser):
     """PC-20: after 48 hours only the passcode helps; PC-01: delays after wrong ones."""
     with simulated(browser) as (device, page):
         page.click("lock")
+        page.wait_test("outcome", "Locked.")
         page.click("clock-3600")
         page.wait_test("outcome", "moved on by 1 hour")
         page.wait_test("clock-ahead", "1 hour ahead")
@@ -83,6 +84,7 @@ def the_clock_goes_on(browser):
         touch(page)
         wait_state(page, "home")
         page.click("lock")
+        page.wait_test("outcome", "Locked.")
         page.click("clock-172800")
         page.wait_test("outcome", "moved on by 48 hours")
         touch(page)
