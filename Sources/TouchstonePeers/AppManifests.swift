@@ -2,7 +2,7 @@ package import Foundation
 import Glibc
 import Synchronization
 package import TouchstoneCore
-import TouchstoneTransport
+package import TouchstoneTransport
 
 /// The manifests of a device's apps, read anew when a file or a directory has changed.
 package final class AppManifests: Sendable {
@@ -58,30 +58,38 @@ package final class AppManifests: Sendable {
     }
 
     /// The manifest that speaks for an application identifier, as the files are now.
-    package func manifest(for identity: AppIdentifier) -> AppManifest? { found(for: identity)?.manifest }
+    ///
+    /// - Throws: `Shortage`. What was read before stays.
+    package func manifest(for identity: AppIdentifier) throws(Shortage) -> AppManifest? {
+        try found(for: identity)?.manifest
+    }
 
     /// Whether any manifest says which digest an executable has to have, as the files are now.
-    var nameDigests: Bool {
-        state.withLock { state in
-            refresh(&state)
+    ///
+    /// - Throws: `Shortage`.
+    func nameDigests() throws(Shortage) -> Bool {
+        try state.withLock { state throws(Shortage) in
+            try refresh(&state)
             return state.manifests.values.contains { !$0.manifest.digests.isEmpty }
         }
     }
 
-    /// The same with its file.
-    func found(for identity: AppIdentifier) -> Found? {
-        state.withLock { state in
-            refresh(&state)
+    /// The same as `manifest(for:)` with its file.
+    func found(for identity: AppIdentifier) throws(Shortage) -> Found? {
+        try state.withLock { state throws(Shortage) in
+            try refresh(&state)
             // One for the instance itself wins.
             return state.manifests[identity] ?? AppManifest.template(of: identity).flatMap { state.manifests[$0] }
         }
     }
 
-    private func refresh(_ state: inout State) {
-        let found = directories.map { (directory: $0, names: OwnedDirectory.names(in: $0.path)) }
+    private func refresh(_ state: inout State) throws(Shortage) {
+        let found = try directories.map { directory throws(Shortage) in
+            (directory: directory, names: try OwnedDirectory.names(in: directory.path))
+        }
         let versions = Self.versions(found)
         guard versions != state.versions else { return }
-        state.manifests = load(found)
+        state.manifests = try load(found)
         state.versions = versions
     }
 
@@ -96,7 +104,9 @@ package final class AppManifests: Sendable {
         return versions
     }
 
-    private func load(_ found: [(directory: Directory, names: [String])]) -> [AppIdentifier: Found] {
+    private func load(
+        _ found: [(directory: Directory, names: [String])]
+    ) throws(Shortage) -> [AppIdentifier: Found] {
         var read: [Found] = []
         var names: Set<String> = []
         for (directory, all) in found {
@@ -109,14 +119,21 @@ package final class AppManifests: Sendable {
                 }
                 for name in all where names.insert(name).inserted {
                     let path = "\(directory.path)/\(name)"
+                    let bytes: Data
+                    do throws(OwnedDirectory.Refused) {
+                        bytes = try open.contents(of: name, atMost: AppManifest.Limits.bytes)
+                    } catch  where error.shortage == nil {
+                        report("\(path) is not used: \(error)")
+                        continue
+                    }
                     do {
-                        let bytes = try open.contents(of: name, atMost: AppManifest.Limits.bytes)
                         read.append(Found(file: path, manifest: try AppManifest(KeyFile(bytes))))
                     } catch {
                         report("\(path) is not used: \(error)")
                     }
                 }
             } catch {
+                if let shortage = error.shortage { throw shortage }
                 report("\(directory.path) is not read: \(error)")
             }
         }

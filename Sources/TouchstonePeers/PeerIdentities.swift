@@ -74,9 +74,10 @@ package final class PeerIdentities: PeerSource {
                 return false
             },
             isReady: { [self] later in
-                guard readsElsewhere, manifests.nameDigests, let process, userID == ownerID || userID == 0 else {
-                    return true
-                }
+                // Who cannot be looked up is refused then.
+                guard readsElsewhere, (try? manifests.nameDigests()) == true, let process,
+                    userID == ownerID || userID == 0
+                else { return true }
                 let found = digests.look("\(process.path)/exe") { found in
                     executable.found.withLock { $0 = found }
                     later()
@@ -95,10 +96,10 @@ package final class PeerIdentities: PeerSource {
                     report(Self.isChanging)
                     return nil
                 }
-                let isRead = !readsElsewhere || manifests.nameDigests
-                let digest = read.map(\.digest) ?? (isRead ? digests.digest("\(process.path)/exe") : nil)
                 let found: AppIdentity?
-                do {
+                do throws(Shortage) {
+                    let isRead = readsElsewhere ? try manifests.nameDigests() : true
+                    let digest = read.map(\.digest) ?? (isRead ? digests.digest("\(process.path)/exe") : nil)
                     found = try identity(of: process, processID: processID, userID: userID, digest)
                 } catch {
                     report(Self.isShort)
@@ -146,20 +147,20 @@ package final class PeerIdentities: PeerSource {
         let proc = process.path
         func identity(
             _ identifier: AppIdentifier, _ evidence: AppIdentity.Evidence, _ name: String, faceIDUsage: String? = nil
-        ) -> AppIdentity {
+        ) throws(Shortage) -> AppIdentity {
             Self.identity(
-                identifier, evidence, name, manifests.manifest(for: identifier), digest: digest,
+                identifier, evidence, name, try manifests.manifest(for: identifier), digest: digest,
                 faceIDUsage: faceIDUsage, processID: processID, userID: userID)
         }
         let group = try controlGroup(proc)
-        if let app = try flatpak(proc, group) { return identity("flatpak:\(app)", .flatpak, app) }
-        if let snap = try snap(proc, group) { return identity("snap:\(snap)", .snap, snap) }
-        if let unit = Self.unit(ofControlGroup: group) { return identity("unit:\(unit)", .systemdUnit, unit) }
+        if let app = try flatpak(proc, group) { return try identity("flatpak:\(app)", .flatpak, app) }
+        if let snap = try snap(proc, group) { return try identity("snap:\(snap)", .snap, snap) }
+        if let unit = Self.unit(ofControlGroup: group) { return try identity("unit:\(unit)", .systemdUnit, unit) }
         guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(proc)/exe") else { return nil }
         let name = Self.name(ofExecutable: path)
         // A path in another mount namespace, or one whose file was replaced since, is not the path we see.
-        guard isSameFile("\(proc)/exe", path) else { return identity("\(path) (replaced)", .executable, name) }
-        return identity(
+        guard isSameFile("\(proc)/exe", path) else { return try identity("\(path) (replaced)", .executable, name) }
+        return try identity(
             AppIdentifier(path), .executable, name,
             faceIDUsage: faceIDUsage(ofExecutable: path, userID: userID)?.description)
     }
@@ -195,7 +196,7 @@ package final class PeerIdentities: PeerSource {
     package func description(ofExecutable path: String, userID: UInt32) -> AppDescription {
         let app = AppIdentifier(path)
         let digest = digests.digest(path)
-        let found = manifests.found(for: app)
+        let found = try? manifests.found(for: app)
         let usage = faceIDUsage(ofExecutable: path, userID: userID)
         let identity = Self.identity(
             app, .executable, Self.name(ofExecutable: path), found?.manifest, digest: digest,
@@ -379,16 +380,11 @@ package final class PeerIdentities: PeerSource {
         return file
     }
 
-    /// A file could not be opened for a reason of this process's own.
-    ///
-    /// Without that file a peer would be taken for another app than it is.
-    private struct Shortage: Error {}
-
     /// Never waits: what lies in the peer's own root may be a pipe.
     private func open(_ path: String) throws(Shortage) -> FileHandle? {
         let descriptor = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
         guard descriptor >= 0 else {
-            if [EMFILE, ENFILE, ENOMEM].contains(errno) { throw Shortage() }
+            if let shortage = Shortage(errno) { throw shortage }
             return nil
         }
         let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)

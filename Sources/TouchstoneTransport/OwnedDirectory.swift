@@ -1,12 +1,24 @@
 package import Foundation
 internal import Glibc
 
+/// Descriptors or memory ran out while a file or a directory was looked at.
+///
+/// What it says is then unknown. That is not the same as a file that is not there.
+package struct Shortage: Error, Hashable {
+    /// Nil if the error number says something else.
+    package init?(_ code: Int32) { guard [EMFILE, ENFILE, ENOMEM].contains(code) else { return nil } }
+}
+
 /// A directory of small files that only root, and one user who may be named, can change.
 package final class OwnedDirectory {
     /// Why a file or the directory is not used.
     package struct Refused: Error, Hashable, CustomStringConvertible {
         package var description: String
-        package init(description: String) { self.description = description }
+        /// Set where the file may be a good one, and could not be read now.
+        package var shortage: Shortage?
+        package init(description: String, _ shortage: Shortage? = nil) {
+            (self.description, self.shortage) = (description, shortage)
+        }
     }
 
     /// A file or directory as it was when it was read.
@@ -53,9 +65,22 @@ package final class OwnedDirectory {
     deinit { close(descriptor) }
 
     /// The names of the configuration files in a directory, in order; none where it cannot be read.
-    package static func names(in path: String) -> [String] {
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
-        return names.filter { $0.hasSuffix(".conf") && !$0.hasPrefix(".") }.sorted()
+    ///
+    /// - Throws: `Shortage`.
+    package static func names(in path: String) throws(Shortage) -> [String] {
+        guard let list = unsafe opendir(path) else {
+            if let shortage = Shortage(errno) { throw shortage }
+            return []
+        }
+        defer { unsafe closedir(list) }
+        var names: [String] = []
+        while let entry = unsafe readdir(list) {
+            let name = unsafe withUnsafePointer(to: entry.pointee.d_name) { name in
+                unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(validatingCString: $0) }
+            }
+            if let name, name.hasSuffix(".conf"), !name.hasPrefix(".") { names.append(name) }
+        }
+        return names.sorted()
     }
 
     /// What one of its files holds.
@@ -89,7 +114,7 @@ package final class OwnedDirectory {
         switch code {
         case ELOOP: .init(description: "it is a symbolic link")
         case ENOTDIR: .init(description: "it is not a directory, or is a symbolic link")
-        default: unsafe .init(description: String(cString: strerror(code)))
+        default: unsafe .init(description: String(cString: strerror(code)), Shortage(code))
         }
     }
 }

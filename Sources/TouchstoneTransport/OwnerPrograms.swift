@@ -19,6 +19,8 @@ package final class OwnerPrograms: Sendable {
         package var programs: [String] = []
         /// What of it is not used, and why; sentences without a full stop.
         package var problems: [String] = []
+        /// Set where something was not read that may be good.
+        package var shortage: Shortage?
     }
 
     private struct State {
@@ -49,13 +51,14 @@ package final class OwnerPrograms: Sendable {
     /// Where an administrator lists programs.
     package var administrators: String { directories.first ?? "" }
 
-    /// Whether the app is on the list, as the files are now.
+    /// Whether the app is on the list, as the files are now; no if they cannot be read now.
     package func contains(_ app: AppIdentity) -> Bool {
         let isListed = state.withLock { state in
-            let versions = versions()
+            guard let versions = try? versions() else { return false }
             if versions != state.versions {
                 let listed = read()
                 for problem in listed.problems { report(problem) }
+                guard listed.shortage == nil else { return false }
                 state.programs = Set(listed.programs.map { AppIdentifier($0) })
                 state.versions = versions
             }
@@ -74,10 +77,11 @@ package final class OwnerPrograms: Sendable {
         }
     }
 
-    private func versions() -> [String: OwnedDirectory.Version] {
+    private func versions() throws(Shortage) -> [String: OwnedDirectory.Version] {
         var versions: [String: OwnedDirectory.Version] = [:]
         for directory in directories {
-            let files = OwnedDirectory.names(in: directory).prefix(Limits.files + 1).map { "\(directory)/\($0)" }
+            let names = try OwnedDirectory.names(in: directory).prefix(Limits.files + 1)
+            let files = names.map { "\(directory)/\($0)" }
             for path in [directory] + files { versions[path] = OwnedDirectory.Version(path: path) }
         }
         return versions
@@ -93,7 +97,10 @@ package final class OwnerPrograms: Sendable {
             if unsafe lstat(directory, &facts) != 0, errno == ENOENT { continue }
             do throws(OwnedDirectory.Refused) {
                 let open = try OwnedDirectory(directory, owner: owner)
-                let all = OwnedDirectory.names(in: directory)
+                let all: [String]
+                do throws(Shortage) { all = try OwnedDirectory.names(in: directory) } catch {
+                    throw .init(description: "it cannot be read now", error)
+                }
                 guard all.count <= Limits.files else {
                     throw .init(description: "it has more than \(Limits.files) files")
                 }
@@ -102,10 +109,12 @@ package final class OwnerPrograms: Sendable {
                     do throws(OwnedDirectory.Refused) {
                         listed.add(try Self.parse(open.contents(of: name, atMost: Limits.fileBytes)), from: file)
                     } catch {
+                        listed.shortage = error.shortage ?? listed.shortage
                         listed.problems.append("\(file) is not used: \(error)")
                     }
                 }
             } catch {
+                listed.shortage = error.shortage ?? listed.shortage
                 listed.problems.append("\(directory) is not read: \(error)")
             }
         }

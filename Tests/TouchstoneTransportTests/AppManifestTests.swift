@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Testing
 import TouchstoneCore
+import TouchstoneTransport
 
 @testable import TouchstonePeers
 
@@ -105,14 +106,14 @@ final class ManifestDirectory: Sendable {
             "a.conf", "[Application]\nIdentity=unit:bridge@.service\nName=Bridge\nActsForClients=true\n")
         try directory.write("b.conf", "[Application]\nIdentity=unit:bridge@7.service\nName=Seven\n")
         let manifests = directory.manifests()
-        #expect(manifests.manifest(for: "unit:bridge@1000.service")?.actsForClients == true)
-        #expect(manifests.manifest(for: "unit:bridge@a@b.service")?.name == "Bridge")
-        #expect(manifests.manifest(for: "unit:bridge@7.service")?.name == "Seven")
+        #expect(try manifests.manifest(for: "unit:bridge@1000.service")?.actsForClients == true)
+        #expect(try manifests.manifest(for: "unit:bridge@a@b.service")?.name == "Bridge")
+        #expect(try manifests.manifest(for: "unit:bridge@7.service")?.name == "Seven")
         for other in [
             "unit:bridge.service", "unit:xbridge@1.service", "unit:bridge@1.socket", "snap:bridge@1.service",
             "/usr/bin/bridge@1.service",
         ] {
-            #expect(manifests.manifest(for: AppIdentifier(other)) == nil)
+            #expect(try manifests.manifest(for: AppIdentifier(other)) == nil)
         }
     }
 
@@ -217,23 +218,23 @@ final class ManifestDirectory: Sendable {
         try usr.writeSnap("a.conf", "a", groups: "F.usr")
         try usr.writeSnap("b.conf", "b", groups: "F.usr")
         let manifests = etc.manifests([usr.directory])
-        #expect(manifests.manifest(for: "snap:a")?.keychainAccessGroups == ["F.etc"])
-        #expect(manifests.manifest(for: "snap:b")?.keychainAccessGroups == ["F.usr"])
-        #expect(manifests.manifest(for: "snap:c") == nil)
+        #expect(try manifests.manifest(for: "snap:a")?.keychainAccessGroups == ["F.etc"])
+        #expect(try manifests.manifest(for: "snap:b")?.keychainAccessGroups == ["F.usr"])
+        #expect(try manifests.manifest(for: "snap:c") == nil)
         #expect(etc.reports.all == [])
         // Also where what it says is not understood: it hides the other all the same.
         try etc.write("b.conf", "")
-        #expect(manifests.manifest(for: "snap:b") == nil)
-        #expect(manifests.manifest(for: "snap:a")?.keychainAccessGroups == ["F.etc"])
+        #expect(try manifests.manifest(for: "snap:b") == nil)
+        #expect(try manifests.manifest(for: "snap:a")?.keychainAccessGroups == ["F.etc"])
         #expect(etc.reports.all == ["\(etc.file("b.conf")) is not used: it has no [Application]"])
     }
 
     @Test func changesAreSeenWithoutARestart() throws {
         let directory = try ManifestDirectory()
         let manifests = directory.manifests()
-        #expect(manifests.manifest(for: "snap:a") == nil)
+        #expect(try manifests.manifest(for: "snap:a") == nil)
         try directory.writeSnap("a.conf", "a", groups: "F.1")
-        #expect(manifests.manifest(for: "snap:a")?.keychainAccessGroups == ["F.1"])
+        #expect(try manifests.manifest(for: "snap:a")?.keychainAccessGroups == ["F.1"])
         // In place, to the same length, and with the date it had.
         let date = try FileManager.default.attributesOfItem(atPath: directory.file("a.conf"))[.modificationDate]
         let file = try FileHandle(forUpdating: URL(fileURLWithPath: directory.file("a.conf")))
@@ -243,11 +244,11 @@ final class ManifestDirectory: Sendable {
         try file.close()
         try FileManager.default.setAttributes(
             [.modificationDate: try #require(date)], ofItemAtPath: directory.file("a.conf"))
-        #expect(manifests.manifest(for: "snap:a")?.keychainAccessGroups == ["F.2"])
+        #expect(try manifests.manifest(for: "snap:a")?.keychainAccessGroups == ["F.2"])
         try FileManager.default.removeItem(atPath: directory.file("a.conf"))
-        #expect(manifests.manifest(for: "snap:a") == nil)
+        #expect(try manifests.manifest(for: "snap:a") == nil)
         try FileManager.default.removeItem(atPath: directory.path)
-        #expect(manifests.manifest(for: "snap:a") == nil)
+        #expect(try manifests.manifest(for: "snap:a") == nil)
         #expect(directory.reports.all == [])
     }
 
@@ -258,7 +259,7 @@ final class ManifestDirectory: Sendable {
         try directory.write("notes.txt", "nonsense")
         try directory.write(".c.conf", "nonsense")
         let manifests = directory.manifests()
-        for _ in 0..<3 { #expect(manifests.manifest(for: "snap:a") != nil) }
+        for _ in 0..<3 { #expect(try manifests.manifest(for: "snap:a") != nil) }
         #expect(directory.reports.all == ["\(directory.file("b.conf")) is not used: line 1 is not key=value"])
     }
 
@@ -274,9 +275,9 @@ final class ManifestDirectory: Sendable {
         mkfifo(directory.file("pipe.conf"), 0o644)
         try directory.write("long.conf", String(repeating: "#\n", count: 40_000))
         let manifests = directory.manifests()
-        #expect(manifests.manifest(for: "snap:good") != nil)
-        #expect(manifests.manifest(for: "snap:group") == nil)
-        #expect(manifests.manifest(for: "snap:others") == nil)
+        #expect(try manifests.manifest(for: "snap:good") != nil)
+        #expect(try manifests.manifest(for: "snap:group") == nil)
+        #expect(try manifests.manifest(for: "snap:others") == nil)
         let expected = [
             ("group", "others can write to it"), ("link", "it is a symbolic link"),
             ("long", "it is longer than 65536 bytes"), ("others", "others can write to it"),
@@ -289,12 +290,12 @@ final class ManifestDirectory: Sendable {
         let directory = try ManifestDirectory()
         try directory.writeSnap("a.conf", "a")
         let manifests = directory.manifests()
-        #expect(manifests.manifest(for: "snap:a") != nil)
+        #expect(try manifests.manifest(for: "snap:a") != nil)
         chmod(directory.path, 0o777)
-        #expect(manifests.manifest(for: "snap:a") == nil)
+        #expect(try manifests.manifest(for: "snap:a") == nil)
         #expect(directory.reports.all == ["\(directory.path) is not read: others can write to it"])
         chmod(directory.path, 0o755)
-        #expect(manifests.manifest(for: "snap:a") != nil)
+        #expect(try manifests.manifest(for: "snap:a") != nil)
     }
 
     @Test("Another user's file or directory is refused", .enabled(if: getuid() == 0, "needs to give files away"))
@@ -304,10 +305,10 @@ final class ManifestDirectory: Sendable {
         try directory.writeSnap("b.conf", "b")
         chown(directory.file("a.conf"), 12345, 0)
         let manifests = directory.manifests()
-        #expect(manifests.manifest(for: "snap:a") == nil)
-        #expect(manifests.manifest(for: "snap:b") != nil)
+        #expect(try manifests.manifest(for: "snap:a") == nil)
+        #expect(try manifests.manifest(for: "snap:b") != nil)
         chown(directory.path, 12345, 0)
-        #expect(manifests.manifest(for: "snap:b") == nil)
+        #expect(try manifests.manifest(for: "snap:b") == nil)
         #expect(
             directory.reports.all == [
                 "\(directory.file("a.conf")) is not used: it belongs to user 12345",
@@ -321,15 +322,15 @@ final class ManifestDirectory: Sendable {
     func ownersFile() throws {
         let directory = try ManifestDirectory()
         try directory.writeSnap("a.conf", "a")
-        #expect(directory.manifests().manifest(for: "snap:a") != nil)
-        #expect(AppManifests([.init(path: directory.path)]) { _ in }.manifest(for: "snap:a") == nil)
+        #expect(try directory.manifests().manifest(for: "snap:a") != nil)
+        #expect(try AppManifests([.init(path: directory.path)]) { _ in }.manifest(for: "snap:a") == nil)
     }
 
     @Test func theFirstFileSpeaksForAnApp() throws {
         let directory = try ManifestDirectory()
         try directory.writeSnap("a.conf", "a", groups: "F.first")
         try directory.writeSnap("b.conf", "a", groups: "F.second")
-        #expect(directory.manifests().manifest(for: "snap:a")?.keychainAccessGroups == ["F.first"])
+        #expect(try directory.manifests().manifest(for: "snap:a")?.keychainAccessGroups == ["F.first"])
         let (first, second) = (directory.file("a.conf"), directory.file("b.conf"))
         #expect(directory.reports.all == ["\(second) is not used: \(first) speaks for snap:a already"])
     }
@@ -340,13 +341,34 @@ final class ManifestDirectory: Sendable {
         try directory.writeSnap("a.conf", "a", family: "F", groups: "", applicationGroups: "group.x")
         try directory.writeSnap("b.conf", "b", family: "F", groups: "", applicationGroups: "group.x")
         let manifests = directory.manifests()
-        #expect(manifests.manifest(for: "snap:a")?.applicationGroups == ["group.x"])
-        #expect(manifests.manifest(for: "snap:b")?.applicationGroups == ["group.x"])
+        #expect(try manifests.manifest(for: "snap:a")?.applicationGroups == ["group.x"])
+        #expect(try manifests.manifest(for: "snap:b")?.applicationGroups == ["group.x"])
         try directory.writeSnap("c.conf", "c", family: "G", groups: "", applicationGroups: "group.x")
-        for name in ["a", "b", "c"] { #expect(manifests.manifest(for: "snap:\(name)") == nil) }
+        for name in ["a", "b", "c"] { #expect(try manifests.manifest(for: "snap:\(name)") == nil) }
         let expected = ["a", "b", "c"].map {
             "\(directory.file($0 + ".conf")) is not used: group.x is named by more than one family"
         }
         #expect(directory.reports.all == expected)
+    }
+
+    @Test(
+        "AT: without descriptors it is unknown what the manifests say, also where one of them could not be opened once")
+    func withoutDescriptors() async {
+        // The limit is of a process, so that the test has one of its own.
+        await #expect(processExitsWith: .success) {
+            let directory = try ManifestDirectory()
+            try directory.writeSnap("a.conf", "a")
+            let manifests = directory.manifests()
+            let limit = try DescriptorLimit()
+            // None; one, for the names and the directory; and one for a file, too.
+            for left in 0...1 {
+                limit.leave(left)
+                #expect(throws: Shortage.self) { try manifests.manifest(for: "snap:a") }
+                #expect(throws: Shortage.self) { try manifests.nameDigests() }
+            }
+            limit.leave(2)
+            #expect(try manifests.manifest(for: "snap:a") != nil)
+            #expect(directory.reports.all.isEmpty)
+        }
     }
 }

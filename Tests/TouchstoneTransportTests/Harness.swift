@@ -423,3 +423,30 @@ extension [String: Any] {
     var error: String? { self["error"] as? String }
     func parameter(_ name: String) -> String? { (self["parameters"] as? [String: Any])?[name] as? String }
 }
+
+/// How many descriptors this process may open, for a test that has a process of its own.
+struct DescriptorLimit {
+    private struct Refused: Error {}
+    private let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    private var limit = rlimit()
+    /// The lowest number that is free, and all above it are free too.
+    private let first: Int32
+
+    init() throws {
+        guard getrlimit(kind, &limit) == 0 else { throw Refused() }
+        let used = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { Int32($0) }
+        let highest = used.max() ?? -1
+        // What lies between others is taken for good.
+        var number = dup(0)
+        while number >= 0, number <= highest { number = dup(0) }
+        guard number > highest else { throw Refused() }
+        close(number)
+        first = number
+    }
+
+    func leave(_ count: Int) {
+        var few = limit
+        few.rlim_cur = rlim_t(Int(first) + count)
+        #expect(setrlimit(kind, &few) == 0)
+    }
+}

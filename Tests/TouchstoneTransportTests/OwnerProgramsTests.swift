@@ -177,4 +177,22 @@ import TouchstoneInterfaces
         #expect(refusal("/root/program", userID: 0) == nil, "root keeps the list")
         #expect(refusal(program, userID: 30002)?.reason == .notOwner)
     }
+
+    @Test("Promise 31: without descriptors nobody is on the list, and the list is read again when there are some")
+    func withoutDescriptors() async {
+        // The limit is of a process, so that the test has one of its own.
+        await #expect(processExitsWith: .success) {
+            let tests = OwnerProgramsTests()
+            let place = try Place()
+            try place.write("a.conf", tests.program)
+            let programs = tests.programs(place)
+            let limit = try DescriptorLimit()
+            for left in 0...1 {
+                limit.leave(left)
+                #expect(!programs.contains(tests.app(tests.program)))
+            }
+            limit.leave(2)
+            #expect(programs.contains(tests.app(tests.program)))
+        }
+    }
 }

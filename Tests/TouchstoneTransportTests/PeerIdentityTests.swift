@@ -134,14 +134,10 @@ import TouchstoneTransport
             var ends: [Int32] = [-1, -1]
             #expect(unsafe socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
             let peer = try #require(identities.peer(ofSocket: ends[0]))
-            let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-            var limit = rlimit()
-            #expect(unsafe getrlimit(kind, &limit) == 0)
-            var none = limit
-            none.rlim_cur = 0
-            #expect(unsafe setrlimit(kind, &none) == 0)
+            let limit = try DescriptorLimit()
+            limit.leave(0)
             #expect(peer.identify() == nil)
-            #expect(unsafe setrlimit(kind, &limit) == 0)
+            limit.leave(8)
             #expect(peer.identify()?.processID == getpid())
         }
     }

@@ -15,7 +15,7 @@ struct AppNames {
         let manifests = AppManifests(
             paths.isSystem ? AppManifests.system : AppManifests.simulated(state: paths.state, owner: getuid())
         ) { _ in }
-        self.init { manifests.manifest(for: AppIdentifier($0))?.name }
+        self.init { (try? manifests.manifest(for: AppIdentifier($0)))?.name }
     }
 
     init(name: @escaping (String) -> String?) {
