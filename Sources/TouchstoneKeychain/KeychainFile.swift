@@ -11,16 +11,22 @@ package struct KeychainFile {
 
     /// What SQLite finds wrong with it; nothing where it is whole, or not there.
     ///
-    /// - Throws: `KeychainStoreError` for a database of a newer version.
+    /// - Throws: `KeychainStoreError` for a database of a newer version; `DatabaseError` if it cannot be read now, because another
+    ///   program has locked it, or descriptors or memory ran out.
     package func problems() throws -> [String] {
         guard FileManager.default.fileExists(atPath: url.path) else { return [] }
         do {
             try KeychainStore.checkVersion(url)
             return try Self.open(url).inDatabase(KeychainStore.integrity)
-        } catch let error as DatabaseError {
+        } catch let error as DatabaseError where !Self.passing.contains(error.resultCode) {
             return [error.message ?? "\(error.resultCode)"]
         }
     }
+
+    /// These say nothing about the file: a repair would replace a whole one.
+    private static let passing: [ResultCode] = [
+        .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL, .SQLITE_NOMEM, .SQLITE_CANTOPEN,
+    ]
 
     /// Copies every row that can be read into a fresh database, and puts that in place of the old.
     ///

@@ -153,10 +153,13 @@ package final class PeerIdentities: PeerSource {
                 faceIDUsage: faceIDUsage, processID: processID, userID: userID)
         }
         let group = try controlGroup(proc)
-        if let app = try flatpak(proc, group) { return try identity("flatpak:\(app)", .flatpak, app) }
+        let sandbox = try flatpak(proc, group)
+        if case .app(let app) = sandbox { return try identity("flatpak:\(app)", .flatpak, app) }
         if let snap = try snap(proc, group) { return try identity("snap:\(snap)", .snap, snap) }
         if let unit = Self.unit(ofControlGroup: group) { return try identity("unit:\(unit)", .systemdUnit, unit) }
-        guard let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(proc)/exe") else { return nil }
+        guard case .none = sandbox,
+            let path = try? FileManager.default.destinationOfSymbolicLink(atPath: "\(proc)/exe")
+        else { return nil }
         let name = Self.name(ofExecutable: path)
         // A path in another mount namespace, or one whose file was replaced since, is not the path we see.
         guard isSameFile("\(proc)/exe", path) else { return try identity("\(path) (replaced)", .executable, name) }
@@ -254,17 +257,31 @@ package final class PeerIdentities: PeerSource {
     ///
     /// A label: a program of the same user can build such a sandbox around itself. It has to build all of it: a mount namespace of its
     /// own, the file on a mount that cannot be written, no way to gain privileges; a root directory with such a file is not enough.
-    private func flatpak(_ proc: String, _ group: String) throws(Shortage) -> String? {
-        guard let file = try open("\(proc)/root/.flatpak-info") else { return nil }
+    private func flatpak(_ proc: String, _ group: String) throws(Shortage) -> Sandbox {
+        let path = "\(proc)/root/.flatpak-info"
+        guard let file = try open(path) else {
+            var status = stat()
+            // A program that lets nobody look at it for a moment may have one.
+            guard unsafe lstat(path, &status) == 0 else { return [ENOENT, ENOTDIR].contains(errno) ? .none : .unknown }
+            return status.st_mode & S_IFMT == S_IFREG ? .unknown : .none
+        }
         var mount = statvfs()
         guard unsafe fstatvfs(file.fileDescriptor, &mount) == 0, mount.f_flag & UInt(ST_RDONLY) != 0,
             !isSameFile("\(proc)/ns/mnt", "/proc/self/ns/mnt"), !isSameFile("\(proc)/ns/mnt", "/proc/1/ns/mnt"),
-            try cannotGainPrivileges(proc),
-            let app = contents(of: file).flatMap(Self.application(inFlatpakInfo:))
-        else { return nil }
+            try cannotGainPrivileges(proc)
+        else { return .none }
+        // Flatpak also writes what the app chose, so a file that cannot be parsed does not say that there is no sandbox.
+        guard let app = contents(of: file).flatMap(Self.application(inFlatpakInfo:)) else { return .unknown }
         // Where Flatpak could have systemd make a scope, it carries the same name.
-        if let scope = Self.flatpak(inControlGroup: group), scope != app { return nil }
-        return app
+        if let scope = Self.flatpak(inControlGroup: group), scope != app { return .none }
+        return .app(app)
+    }
+
+    private enum Sandbox {
+        case app(String)
+        case none
+        /// Perhaps one of Flatpak's: then its executable's path names nobody.
+        case unknown
     }
 
     /// The name of the application in `.flatpak-info`.

@@ -75,9 +75,9 @@ package final class OwnedDirectory {
         defer { unsafe closedir(list) }
         var names: [String] = []
         while let entry = unsafe readdir(list) {
-            let name = unsafe withUnsafePointer(to: entry.pointee.d_name) { name in
-                unsafe name.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(validatingCString: $0) }
-            }
+            // An entry is only as long as its name.
+            let start = unsafe UnsafeRawPointer(entry) + MemoryLayout<dirent>.offset(of: \.d_name)!
+            let name = unsafe String(validatingCString: start.assumingMemoryBound(to: CChar.self))
             if let name, name.hasSuffix(".conf"), !name.hasPrefix(".") { names.append(name) }
         }
         return names.sorted()

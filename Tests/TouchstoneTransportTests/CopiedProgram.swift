@@ -107,8 +107,9 @@ final class CopiedProgram {
                 check(libc.unshare(0x20000))
                 check(libc.mount(None, b"/", None, 0x44000, None))
                 check(libc.mount(b"tmpfs", root.encode(), b"tmpfs", 0, None))
-            with open(root + "/.flatpak-info", "w") as file: file.write("[Application]\\nname=org.example.App\\n")
-            if what in ("privileged", "sandbox"): check(libc.mount(None, root.encode(), None, 0x21, None))
+            more = "[Environment]\\nX=\\x01\\n" if what == "malformed" else ""
+            with open(root + "/.flatpak-info", "w") as file: file.write("[Application]\\nname=org.example.App\\n" + more)
+            if what in ("privileged", "sandbox", "malformed"): check(libc.mount(None, root.encode(), None, 0x21, None))
             if what != "privileged": check(libc.prctl(38, 1, 0, 0, 0))
             os.chroot(root)
             ask()

@@ -412,6 +412,17 @@ import TouchstoneTransport
         #expect((identity.identifier == "flatpak:org.example.App") == (kind == "sandbox"))
     }
 
+    @Test(
+        "AT: a sandbox of Flatpak's kind whose file cannot be parsed is nobody: the app can have Flatpak write such a line",
+        .enabled(if: getuid() == 0, "needs to make a mount namespace"))
+    func malformedFlatpak() throws {
+        let server = try ProbeServer()
+        let program = try CopiedProgram(server.path)
+        try program.start()
+        try program.send("malformed")
+        #expect(try server.peers.wait()[0] == nil)
+    }
+
     @Test func theApplicationInFlatpakInfo() {
         func name(_ text: String) -> String? { PeerIdentities.application(inFlatpakInfo: Data(text.utf8)) }
         #expect(name("[Application]\nname=org.example.App\nruntime=x\n\n[Instance]\nname=other\n") == "org.example.App")

@@ -97,6 +97,20 @@ import Testing
         #expect(repairs > 5)
     }
 
+    @Test("A database that another program has locked is not damaged, so that no repair replaces it") func locked() throws {
+        let device = try Self.original()
+        let files = try Self.copy(device, Data(contentsOf: device.database))
+        let url = files.url.appendingPathComponent("keychain/keychain.db")
+        let other = try DatabaseQueue(path: url.path)
+        try other.inDatabase {
+            try $0.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; CREATE TABLE other (x); COMMIT")
+        }
+        let file = KeychainFile(url)
+        #expect(throws: DatabaseError.self) { try file.problems() }
+        try other.close()
+        #expect(try file.problems() == [])
+    }
+
     @Test("A page of noise, the first, a middle or the last, costs the items on it and no other") func noise() throws {
         let device = try Self.original()
         let bytes = try Data(contentsOf: device.database)
