@@ -652,6 +652,33 @@ def an_upgraded_program_keeps_its_passwords(device, bus, person):
 
 
 @with_bus
+def an_upgraded_service_takes_nothing_for_empty(device, bus, person):
+    """SS-24: for touchstoned a program whose file is gone is another one, which has kept nothing."""
+    bus.use(bus.work / "touchstone-secret-service")
+    bus.run("secret-tool", "store", "--label=Mail", "user", "anna", input="correct horse")
+
+    def upgrade():
+        os.rename(shutil.copy(bus.program, bus.work / "new"), bus.program)
+
+    def goes_on():
+        equal(bus.service.wait(LONGEST_WAIT), 75, "how the old program ended")
+        bus.start()
+        equal(bus.run("secret-tool", "lookup", "user", "anna"), "correct horse", "what the new program has")
+
+    upgrade()
+    equal(bus.run("secret-tool", "lookup", "user", "anna"), "correct horse", "while its connection lasts")
+    device.run("device", "lock")
+    bus.service.wait(LONGEST_WAIT)
+    device.run("device", "unlock", input="271828\n")
+    goes_on()
+    upgrade()
+    # Longer than it keeps a connection on which nothing is said.
+    time.sleep(21)
+    bus.run("secret-tool", "store", "--label=Mail", "user", "bert", input="staple", status=1)
+    goes_on()
+
+
+@with_bus
 def grants_are_listed_and_taken_back(device, bus, person):
     """BR-30, BR-31, BR-33: the owner is asked before they read the list; taking away needs nobody."""
     mailer, other = bus.app("mailer"), bus.app("other")
@@ -739,7 +766,7 @@ main(
     a_search_waits_until_it_can_look,
     what_is_malformed_is_refused,
     grants_are_listed_and_taken_back, docker_keeps_its_passwords, what_gnome_keyring_keeps_comes_in_and_goes_back, items_that_share_attributes_go_there_and_back,
-    an_upgraded_program_keeps_its_passwords, an_import_is_of_everything_or_nothing,
+    an_upgraded_program_keeps_its_passwords, an_upgraded_service_takes_nothing_for_empty, an_import_is_of_everything_or_nothing,
     one_program_holds_up_no_other, questions_that_fail_at_once_rest, large_calls_that_wait_are_few, a_program_with_many_accounts_is_refused_none, another_set_is_no_way_around_a_cancel,
     a_collection_goes_with_what_was_approved, aliases_last, one_of_them_works_on_a_device,
     what_is_stored_after_a_new_passcode_has_a_key_of_the_owners, one_program_takes_nobodys_place, an_alias_is_never_lost_on_its_way, more_than_one_answer_is_read,

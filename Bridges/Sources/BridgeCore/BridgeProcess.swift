@@ -50,6 +50,19 @@ public enum BridgeProcess {
         }
     }
 
+    /// Ends this process with status 75 if an upgrade took the file of its program away, so that systemd starts the new one.
+    ///
+    /// To be called before a connection to the device is made. touchstoned takes such a process for another program, which has kept
+    /// nothing.
+    ///
+    /// - Parameter program: What it is called in the journal.
+    public static func endIfReplaced(_ program: String) {
+        let executable = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        guard executable?.hasSuffix(" (deleted)") == true else { return }
+        log("\(program): an upgrade replaced this program, so it ends")
+        exit(EX_TEMPFAIL)
+    }
+
     /// Says one line on standard output, at once.
     public static func say(_ line: String) {
         write(line, FileHandle.standardOutput)

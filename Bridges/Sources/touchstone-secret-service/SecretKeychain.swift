@@ -145,6 +145,7 @@ final class SecretKeychain: Sendable {
     ///
     /// The first call after that would fail.
     private static let longestSilence = Duration.seconds(20)
+    static let program = "touchstone-secret-service"
 
     init(device: Device) { self.device = device }
 
@@ -224,6 +225,7 @@ final class SecretKeychain: Sendable {
 
     /// All rows of a kind, however many: they come in several answers, of at most 32 MiB each.
     private static func rows(_ device: Device, _ service: String) throws(DeviceError) -> [Dictionary] {
+        BridgeProcess.endIfReplaced(program)
         let query: Dictionary = [
             "class": .text("genp"), "svce": .text(service), "m_Limit": .text("m_LimitAll"), "r_Attributes": .yes,
         ]
@@ -506,6 +508,7 @@ final class SecretKeychain: Sendable {
 
     private func connected() throws(DeviceError) -> DeviceConnection {
         if let (kept, used) = connection.withLock({ $0 }), used + Self.longestSilence > .now { return kept }
+        BridgeProcess.endIfReplaced(Self.program)
         let made = try device.connect()
         connection.withLock { $0 = (made, .now) }
         return made

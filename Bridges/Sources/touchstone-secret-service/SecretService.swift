@@ -167,6 +167,7 @@ actor SecretService {
         let isNews = new != state || !isStateKnown
         isStateKnown = true
         guard isNews else { return }
+        if new.isLocked { BridgeProcess.endIfReplaced(SecretKeychain.program) }
         let isOther = new.isPasscodeSet != state.isPasscodeSet
         let isUnlocked = !new.isLocked && (state.isLocked || isOther)
         state = new

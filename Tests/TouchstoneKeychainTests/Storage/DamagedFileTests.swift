@@ -97,7 +97,9 @@ import Testing
         #expect(repairs > 5)
     }
 
-    @Test("A database that another program has locked is not damaged, so that no repair replaces it") func locked() throws {
+    @Test("A database that another program has locked is not damaged, so that no repair replaces it") func locked()
+        throws
+    {
         let device = try Self.original()
         let files = try Self.copy(device, Data(contentsOf: device.database))
         let url = files.url.appendingPathComponent("keychain/keychain.db")
