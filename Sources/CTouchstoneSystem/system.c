@@ -214,7 +214,7 @@ enum { kept_descriptors = 64 };
 
 int touchstone_accept(int listener) {
     struct rlimit limit;
-    // The lowest number that is free, and below it there is none.
+    // All numbers below this one are in use.
     int lowest = fcntl(listener, F_DUPFD_CLOEXEC, 0);
     if (lowest < 0) return -1;
     close(lowest);

@@ -75,7 +75,7 @@ package final class OwnedDirectory {
         defer { unsafe closedir(list) }
         var names: [String] = []
         while let entry = unsafe readdir(list) {
-            // An entry is only as long as its name.
+            // An entry is only as long as its name. A field of a C structure always has an offset.
             let start = unsafe UnsafeRawPointer(entry) + MemoryLayout<dirent>.offset(of: \.d_name)!
             let name = unsafe String(validatingCString: start.assumingMemoryBound(to: CChar.self))
             if let name, name.hasSuffix(".conf"), !name.hasPrefix(".") { names.append(name) }

@@ -145,6 +145,7 @@ final class SecretKeychain: Sendable {
     ///
     /// The first call after that would fail.
     private static let longestSilence = Duration.seconds(20)
+    /// What it is called in the journal.
     static let program = "touchstone-secret-service"
 
     init(device: Device) { self.device = device }
