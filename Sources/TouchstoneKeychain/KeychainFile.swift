@@ -23,7 +23,9 @@ package struct KeychainFile {
         }
     }
 
-    /// These say nothing about the file. If they counted as damage, a repair would replace a whole one.
+    /// These say nothing about the file.
+    ///
+    /// If they counted as damage, a repair would replace a whole one.
     private static let passing: [ResultCode] = [
         .SQLITE_BUSY, .SQLITE_LOCKED, .SQLITE_PROTOCOL, .SQLITE_NOMEM, .SQLITE_CANTOPEN,
     ]
