@@ -652,6 +652,39 @@ def an_upgraded_program_keeps_its_passwords(device, bus, person):
 
 
 @with_bus
+def a_connection_whose_process_is_gone_gets_nothing(device, bus, person):
+    """BR-7: nobody can tell whether the process that made it was in a sandbox; what its maker does itself is served."""
+    program = """
+import os, socket, sys
+from gi.repository import Gio, GLib
+connection = socket.socket(socket.AF_UNIX)
+def connect():
+    connection.connect(sys.argv[1])
+if sys.argv[2] == "child":
+    child = os.fork()
+    if child == 0:
+        connect()
+        os._exit(0)
+    os.waitpid(child, 0)
+else:
+    connect()
+stream = Gio.Socket.new_from_fd(connection.fileno()).connection_factory_create_connection()
+flags = Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
+made = Gio.DBusConnection.new_sync(stream, None, flags, None, None)
+arguments = GLib.Variant("(sv)", ("plain", GLib.Variant("s", "")))
+try:
+    made.call_sync("org.freedesktop.secrets", "/org/freedesktop/secrets", "org.freedesktop.Secret.Service", "OpenSession",
+                   arguments, None, Gio.DBusCallFlags.NONE, 60000, None)
+    print("a session")
+except GLib.Error as error:
+    print(Gio.DBusError.get_remote_error(error))
+"""
+    path = bus.address.split("path=")[1].split(",")[0]
+    for maker, answer in [("child", "org.freedesktop.DBus.Error.AccessDenied"), ("itself", "a session")]:
+        equal(bus.run("/usr/bin/python3", "-c", program, path, maker).strip(), answer, f"a connection made by {maker}")
+
+
+@with_bus
 def an_upgraded_service_takes_nothing_for_empty(device, bus, person):
     """SS-24: for touchstoned a program whose file is gone is another one, which has kept nothing."""
     bus.use(bus.work / "touchstone-secret-service")
@@ -766,7 +799,7 @@ main(
     a_search_waits_until_it_can_look,
     what_is_malformed_is_refused,
     grants_are_listed_and_taken_back, docker_keeps_its_passwords, what_gnome_keyring_keeps_comes_in_and_goes_back, items_that_share_attributes_go_there_and_back,
-    an_upgraded_program_keeps_its_passwords, an_upgraded_service_takes_nothing_for_empty, an_import_is_of_everything_or_nothing,
+    an_upgraded_program_keeps_its_passwords, a_connection_whose_process_is_gone_gets_nothing, an_upgraded_service_takes_nothing_for_empty, an_import_is_of_everything_or_nothing,
     one_program_holds_up_no_other, questions_that_fail_at_once_rest, large_calls_that_wait_are_few, a_program_with_many_accounts_is_refused_none, another_set_is_no_way_around_a_cancel,
     a_collection_goes_with_what_was_approved, aliases_last, one_of_them_works_on_a_device,
     what_is_stored_after_a_new_passcode_has_a_key_of_the_owners, one_program_takes_nobodys_place, an_alias_is_never_lost_on_its_way, more_than_one_answer_is_read,

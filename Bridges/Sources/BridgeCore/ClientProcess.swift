@@ -106,7 +106,7 @@ public struct ClientProcess: Hashable, Sendable, Codable {
         let result = unsafe access("/proc/\(processID)/root/.flatpak-info", F_OK)
         return Self.isSandboxed(
             flatpak: result == 0 ? 0 : errno, isRoots: isRoots,
-            groups: (try? String(contentsOfFile: "/proc/\(processID)/cgroup", encoding: .utf8)) ?? "")
+            groups: try? String(contentsOfFile: "/proc/\(processID)/cgroup", encoding: .utf8))
     }
 
     /// What follows from the evidence.
@@ -115,13 +115,14 @@ public struct ClientProcess: Hashable, Sendable, Codable {
     ///   - flatpak: 0 where Flatpak's file is in the process's root directory, else why it cannot be seen. Only ENOENT says that it is not
     ///     there: nobody looks into the root directory of a process that is not dumpable.
     ///   - isRoots: Whether the process is root's. Those are never in such a sandbox, and nobody else looks into them.
-    ///   - groups: Its control groups.
+    ///   - groups: Its control groups; nil if they cannot be read, as while this process has no descriptor left.
     /// - Returns: Whether it counts as sandboxed.
-    static func isSandboxed(flatpak: Int32, isRoots: Bool, groups: String) -> Bool {
-        flatpak == 0 || (flatpak != ENOENT && !isRoots)
-            || groups.split(whereSeparator: { $0 == "/" || $0 == "\n" }).contains {
-                $0.hasPrefix("snap.") || $0.hasPrefix("app-flatpak-")
-            }
+    static func isSandboxed(flatpak: Int32, isRoots: Bool, groups: String?) -> Bool {
+        if flatpak == 0 || (flatpak != ENOENT && !isRoots) { return true }
+        guard let groups else { return !isRoots }
+        return groups.split(whereSeparator: { $0 == "/" || $0 == "\n" }).contains {
+            $0.hasPrefix("snap.") || $0.hasPrefix("app-flatpak-")
+        }
     }
 
     /// Whether all its user ids are root's, as the kernel shows them here.

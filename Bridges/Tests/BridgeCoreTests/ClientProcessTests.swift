@@ -105,9 +105,11 @@ import Testing
             ClientProcess.isSandboxed(
                 flatpak: ENOENT, isRoots: false, groups: "\(unit)app-flatpak-org.example.App-42.scope\n"))
         #expect(ClientProcess.isSandboxed(flatpak: ENOENT, isRoots: false, groups: "\(unit)snap.example.scope\n"))
+        #expect(ClientProcess.isSandboxed(flatpak: ENOENT, isRoots: false, groups: nil))
         // The twins: an ordinary program, and one of root's.
         #expect(!ClientProcess.isSandboxed(flatpak: ENOENT, isRoots: false, groups: "\(unit)ssh.scope\n"))
         #expect(!ClientProcess.isSandboxed(flatpak: EACCES, isRoots: true, groups: ""))
+        #expect(!ClientProcess.isSandboxed(flatpak: ENOENT, isRoots: true, groups: nil))
     }
 
     @Test("BR-53: a line that nobody can take costs nothing but itself") func lines() throws {
