@@ -101,7 +101,7 @@ let package = Package(
         tests("PinentryProtocolTests", ["PinentryProtocol"]),
 
         // the Secret Service of desktops
-        library("BridgeBus", [bus]),
+        library("BridgeBus", [bus, system]),
         library("BridgeJSON"),
         library("SecretServiceModel", ["BridgeJSON", numbers, crypto, cryptoExtras]),
         tests("SecretServiceModelTests", ["BridgeJSON", "SecretServiceModel"]),

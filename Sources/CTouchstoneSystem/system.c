@@ -153,19 +153,29 @@ static pthread_mutex_t closing_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t closing_added = PTHREAD_COND_INITIALIZER;
 static bool is_closing = false;
 
+void touchstone_interrupt_closing(bool is_on) {
+    static _Thread_local enum { UNTRIED, MADE, FAILED } state = UNTRIED;
+    static _Thread_local timer_t timer;
+    if (state == UNTRIED) {
+        struct sigaction action = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
+        sigset_t interruption;
+        sigemptyset(&interruption);
+        sigaddset(&interruption, INTERRUPTION);
+        struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = INTERRUPTION};
+        event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+        bool is_made = sigaction(INTERRUPTION, &action, NULL) == 0 &&
+            pthread_sigmask(SIG_UNBLOCK, &interruption, NULL) == 0 && timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
+        state = is_made ? MADE : FAILED;
+    }
+    if (state == FAILED) return;
+    // An ordinary close waits for nobody, so that it may be interrupted early.
+    const long patience = is_on ? 200 * 1000 : 0;
+    struct itimerspec time = {{0, patience}, {0, patience}};
+    timer_settime(timer, 0, &time, NULL);
+}
+
 static void *close_one_after_another(void *unused) {
     (void)unused;
-    sigset_t interruption;
-    sigemptyset(&interruption);
-    sigaddset(&interruption, INTERRUPTION);
-    pthread_sigmask(SIG_UNBLOCK, &interruption, NULL);
-    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = INTERRUPTION};
-    event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
-    timer_t timer;
-    bool has_timer = timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
-    // An ordinary close waits for nobody, so that it may be interrupted early.
-    const long patience = 200 * 1000;
-    struct itimerspec on = {{0, patience}, {0, patience}}, off = {{0, 0}, {0, 0}};
     for (;;) {
         pthread_mutex_lock(&closing_lock);
         while (!first_to_close) pthread_cond_wait(&closing_added, &closing_lock);
@@ -173,9 +183,9 @@ static void *close_one_after_another(void *unused) {
         first_to_close = one->next;
         if (!first_to_close) last_to_close = &first_to_close;
         pthread_mutex_unlock(&closing_lock);
-        if (has_timer) timer_settime(timer, 0, &on, NULL);
+        touchstone_interrupt_closing(true);
         close(one->socket);
-        if (has_timer) timer_settime(timer, 0, &off, NULL);
+        touchstone_interrupt_closing(false);
         if (one->closed) one->closed(one->context);
         free(one);
     }
@@ -183,10 +193,8 @@ static void *close_one_after_another(void *unused) {
 }
 
 static void begin_to_close(void) {
-    struct sigaction action = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
     pthread_attr_t attributes;
     pthread_t thread;
-    if (sigaction(INTERRUPTION, &action, NULL) != 0) return;
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attributes, 64 << 10);

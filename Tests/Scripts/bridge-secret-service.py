@@ -5,6 +5,8 @@ import json
 import os
 import pathlib
 import shutil
+import signal
+import socket
 import subprocess
 import time
 
@@ -652,6 +654,49 @@ def an_upgraded_program_keeps_its_passwords(device, bus, person):
 
 
 @with_bus
+def a_descriptor_that_takes_an_hour_to_close_holds_up_nobody(device, bus, person):
+    """DEC-595: whether the call is one of sd-bus's own, one that takes no descriptor, or one that takes one."""
+    program = """
+import socket, struct, sys
+from gi.repository import Gio, GLib
+bus = Gio.bus_get_sync(Gio.BusType.SESSION)
+def lingering():
+    one = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 3600))
+    one.setblocking(False)
+    try:
+        while True: one.send(bytes(65536))
+    except BlockingIOError: return one
+def call(path, interface, member, body):
+    descriptors = Gio.UnixFDList()
+    for _ in range(4):
+        with lingering() as one: descriptors.append(one.fileno())
+    message = Gio.DBusMessage.new_method_call("org.freedesktop.secrets", path, interface, member)
+    if body: message.set_body(body)
+    message.set_unix_fd_list(descriptors)
+    bus.send_message(message, Gio.DBusSendMessageFlags.NONE)
+call("/", "org.freedesktop.DBus.Peer", "Ping", None)
+call("/org/freedesktop/secrets", "org.freedesktop.Secret.Service", "OpenSession", GLib.Variant("(sv)", ("plain", GLib.Variant("s", ""))))
+call("/org/freedesktop/portal/desktop", "org.freedesktop.impl.portal.Secret", "RetrieveSecret",
+     GLib.Variant("(osha{sv})", ("/a", "org.example.App", 0, {})))
+# When the bus has answered this, it has passed on all of them, and closed its own.
+bus.call_sync("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "GetId", None, None, Gio.DBusCallFlags.NONE, -1, None)
+print("sent", flush=True)
+sys.stdin.read()
+"""
+    with socket.create_server(("127.0.0.1", 0), backlog=16) as listener:
+        # The receiver is the last to close each one, because it gets them after the others have closed theirs.
+        bus.service.send_signal(signal.SIGSTOP)
+        sender = subprocess.Popen(["/usr/bin/python3", "-c", program, str(listener.getsockname()[1])], env=bus.environment,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        bus.apps.append(sender)
+        equal(sender.stdout.readline(), "sent\n", "what the sender says")
+        bus.service.send_signal(signal.SIGCONT)
+        bus.run("secret-tool", "store", "--label=Mail", "user", "anna", input="correct horse")
+        equal(bus.run("secret-tool", "lookup", "user", "anna"), "correct horse", "what another program gets")
+
+
+@with_bus
 def a_connection_whose_process_is_gone_gets_nothing(device, bus, person):
     """BR-7: nobody can tell whether the process that made it was in a sandbox; what its maker does itself is served."""
     program = """
@@ -799,7 +844,7 @@ main(
     a_search_waits_until_it_can_look,
     what_is_malformed_is_refused,
     grants_are_listed_and_taken_back, docker_keeps_its_passwords, what_gnome_keyring_keeps_comes_in_and_goes_back, items_that_share_attributes_go_there_and_back,
-    an_upgraded_program_keeps_its_passwords, a_connection_whose_process_is_gone_gets_nothing, an_upgraded_service_takes_nothing_for_empty, an_import_is_of_everything_or_nothing,
+    an_upgraded_program_keeps_its_passwords, a_descriptor_that_takes_an_hour_to_close_holds_up_nobody, a_connection_whose_process_is_gone_gets_nothing, an_upgraded_service_takes_nothing_for_empty, an_import_is_of_everything_or_nothing,
     one_program_holds_up_no_other, questions_that_fail_at_once_rest, large_calls_that_wait_are_few, a_program_with_many_accounts_is_refused_none, another_set_is_no_way_around_a_cancel,
     a_collection_goes_with_what_was_approved, aliases_last, one_of_them_works_on_a_device,
     what_is_stored_after_a_new_passcode_has_a_key_of_the_owners, one_program_takes_nobodys_place, an_alias_is_never_lost_on_its_way, more_than_one_answer_is_read,

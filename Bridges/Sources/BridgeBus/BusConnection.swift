@@ -1,4 +1,5 @@
 internal import CSystemd
+internal import CTouchstoneSystem
 internal import Glibc
 
 /// A service on a bus: receives calls, and sends what is in its outbox.
@@ -103,7 +104,10 @@ internal import Glibc
         for name in followed { receive(.named(name, owner(of: name))) }
         while true {
             var received: OpaquePointer?
+            // It answers some calls itself, and closes what came along with them. It waits for nothing else.
+            touchstone_interrupt_closing(true)
             let result = unsafe sd_bus_process(bus, &received)
+            touchstone_interrupt_closing(false)
             guard result >= 0 else { return }
             if let received = unsafe received { take(unsafe BusMessage(received), receive) }
             executor.run()

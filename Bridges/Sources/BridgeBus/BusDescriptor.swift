@@ -1,3 +1,4 @@
+internal import CTouchstoneSystem
 internal import Glibc
 
 /// A descriptor that came with a message: a copy, which is closed with the last reference to it.
@@ -13,7 +14,11 @@ public final class BusDescriptor: Hashable, Sendable {
         guard number >= 0 else { return nil }
     }
 
-    deinit { close(number) }
+    deinit {
+        touchstone_interrupt_closing(true)
+        close(number)
+        touchstone_interrupt_closing(false)
+    }
 
     /// Whether both are the same one.
     public static func == (one: BusDescriptor, other: BusDescriptor) -> Bool { one === other }

@@ -1,4 +1,5 @@
 internal import CSystemd
+internal import CTouchstoneSystem
 internal import Glibc
 
 /// A message of sd-bus: reads and writes values.
@@ -8,7 +9,12 @@ internal import Glibc
     /// Takes ownership of `message`.
     @unsafe init(_ message: OpaquePointer) { unsafe self.message = message }
 
-    deinit { unsafe _ = sd_bus_message_unref(message) }
+    deinit {
+        // Closes what came along.
+        touchstone_interrupt_closing(true)
+        unsafe _ = sd_bus_message_unref(message)
+        touchstone_interrupt_closing(false)
+    }
 
     /// The most that is read of one message.
     private enum Limits {
