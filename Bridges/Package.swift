@@ -102,6 +102,7 @@ let package = Package(
 
         // the Secret Service of desktops
         library("BridgeBus", [bus, system]),
+        tests("BridgeBusTests", ["BridgeBus"]),
         library("BridgeJSON"),
         library("SecretServiceModel", ["BridgeJSON", numbers, crypto, cryptoExtras]),
         tests("SecretServiceModelTests", ["BridgeJSON", "SecretServiceModel"]),
