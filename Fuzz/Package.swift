@@ -115,7 +115,9 @@ let package = Package(
                 "Pinentry/AssuanLine.swift", "Item/CSVTable.swift", "Item/ItemName.swift", "Item/PasswordList.swift",
             ], swiftSettings: watched),
         // Of the package Bridges, by the link Bridges.
-        .target(name: "BridgeBus", dependencies: ["CSystemd", "CTouchstoneSystem"], path: "Bridges/BridgeBus", swiftSettings: watched),
+        .target(
+            name: "BridgeBus", dependencies: ["CSystemd", "CTouchstoneSystem"], path: "Bridges/BridgeBus",
+            swiftSettings: watched),
         .target(name: "BridgeJSON", path: "Bridges/BridgeJSON", swiftSettings: watched),
         .target(
             name: "SecretServiceModel", dependencies: ["BridgeJSON", "CGMP", crypto, cryptoExtras],

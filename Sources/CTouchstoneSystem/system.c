@@ -154,20 +154,19 @@ static pthread_cond_t closing_added = PTHREAD_COND_INITIALIZER;
 static bool is_closing = false;
 
 void touchstone_interrupt_closing(bool is_on) {
-    static _Thread_local enum { UNTRIED, MADE, FAILED } state = UNTRIED;
+    static _Thread_local bool is_made = false;
     static _Thread_local timer_t timer;
-    if (state == UNTRIED) {
+    if (!is_made && is_on) {
         struct sigaction action = {.sa_handler = do_nothing, .sa_flags = SA_RESTART};
         sigset_t interruption;
         sigemptyset(&interruption);
         sigaddset(&interruption, INTERRUPTION);
         struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = INTERRUPTION};
         event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
-        bool is_made = sigaction(INTERRUPTION, &action, NULL) == 0 &&
+        is_made = sigaction(INTERRUPTION, &action, NULL) == 0 &&
             pthread_sigmask(SIG_UNBLOCK, &interruption, NULL) == 0 && timer_create(CLOCK_MONOTONIC, &event, &timer) == 0;
-        state = is_made ? MADE : FAILED;
     }
-    if (state == FAILED) return;
+    if (!is_made) return;
     // An ordinary close waits for nobody, so that it may be interrupted early.
     const long patience = is_on ? 200 * 1000 : 0;
     struct itimerspec time = {{0, patience}, {0, patience}};

@@ -697,6 +697,57 @@ sys.stdin.read()
 
 
 @with_bus
+def nobody_answers_in_the_place_of_the_bus(device, bus, person):
+    """BR-10: a bus delivers answers that nobody has asked for; one of them says that a connection is the mailer's."""
+    program = """
+import sys
+from gi.repository import Gio, GLib
+address, process, user = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+def connect():
+    flags = Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION
+    return Gio.DBusConnection.new_for_address_sync(address, flags, None, None)
+def call(connection, name, path, interface, member, body=None):
+    return connection.call_sync(name, path, interface, member, body, None, Gio.DBusCallFlags.NONE, 60000, None).unpack()
+def ask(member, body=None):
+    return call(forger, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", member, body)[0]
+def secrets(path, kind, member, body):
+    return call(reader, "org.freedesktop.secrets", path, "org.freedesktop.Secret." + kind, member, body)
+forger = connect()
+service = ask("GetNameOwner", GLib.Variant("(s)", ("org.freedesktop.secrets",)))
+reader = connect()
+for number in range(1, 3000):
+    message = Gio.DBusMessage()
+    message.set_message_type(Gio.DBusMessageType.METHOD_RETURN)
+    message.set_destination(service)
+    message.set_reply_serial(number)
+    who = {"ProcessID": GLib.Variant("u", process), "UnixUserID": GLib.Variant("u", user)}
+    message.set_body(GLib.Variant("(a{sv})", (who,)))
+    forger.send_message(message, Gio.DBusSendMessageFlags.NONE)
+ask("GetId")
+print("sent", flush=True)
+try:
+    session = secrets("/org/freedesktop/secrets", "Service", "OpenSession", GLib.Variant("(sv)", ("plain", GLib.Variant("s", ""))))[1]
+    found = secrets("/org/freedesktop/secrets", "Service", "SearchItems", GLib.Variant("(a{ss})", ({"user": "anna"},)))
+    print(bytes(secrets((found[0] + found[1])[0], "Item", "GetSecret", GLib.Variant("(o)", (session,)))[0][2]).decode())
+except GLib.Error as error:
+    print(Gio.DBusError.get_remote_error(error))
+"""
+    mailer = bus.app("mailer")
+    mailer.ask("store('anna', 'correct horse')")
+    person.answer = "cancel"
+    # All of it waits for the service behind the news that the connection is there.
+    bus.service.send_signal(signal.SIGSTOP)
+    forger = subprocess.Popen(["/usr/bin/python3", "-c", program, bus.address, str(mailer.process.pid), str(os.geteuid())],
+                              stdout=subprocess.PIPE, text=True)
+    bus.apps.append(forger)
+    equal(forger.stdout.readline(), "sent\n", "what the forger says")
+    bus.service.send_signal(signal.SIGCONT)
+    equal(forger.stdout.readline().strip(), "org.freedesktop.Secret.Error.IsLocked", "what the forger gets")
+    equal(person.asked(), 1, "prompts for the forger")
+    equal(mailer.ask("lookup('anna')"), "correct horse", "what the mailer gets")
+
+
+@with_bus
 def a_connection_whose_process_is_gone_gets_nothing(device, bus, person):
     """BR-7: nobody can tell whether the process that made it was in a sandbox; what its maker does itself is served."""
     program = """
@@ -844,7 +895,8 @@ main(
     a_search_waits_until_it_can_look,
     what_is_malformed_is_refused,
     grants_are_listed_and_taken_back, docker_keeps_its_passwords, what_gnome_keyring_keeps_comes_in_and_goes_back, items_that_share_attributes_go_there_and_back,
-    an_upgraded_program_keeps_its_passwords, a_descriptor_that_takes_an_hour_to_close_holds_up_nobody, a_connection_whose_process_is_gone_gets_nothing, an_upgraded_service_takes_nothing_for_empty, an_import_is_of_everything_or_nothing,
+    an_upgraded_program_keeps_its_passwords, a_descriptor_that_takes_an_hour_to_close_holds_up_nobody, nobody_answers_in_the_place_of_the_bus,
+    a_connection_whose_process_is_gone_gets_nothing, an_upgraded_service_takes_nothing_for_empty, an_import_is_of_everything_or_nothing,
     one_program_holds_up_no_other, questions_that_fail_at_once_rest, large_calls_that_wait_are_few, a_program_with_many_accounts_is_refused_none, another_set_is_no_way_around_a_cancel,
     a_collection_goes_with_what_was_approved, aliases_last, one_of_them_works_on_a_device,
     what_is_stored_after_a_new_passcode_has_a_key_of_the_owners, one_program_takes_nobodys_place, an_alias_is_never_lost_on_its_way, more_than_one_answer_is_read,

@@ -16,25 +16,27 @@ extension BusConnection {
     public func call(
         _ service: String, _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue] = []
     ) throws(BusFailure) -> [BusValue] {
-        var made: OpaquePointer?
-        guard unsafe sd_bus_message_new_method_call(bus, &made, service, path, interface, member) >= 0,
-            let request = unsafe made.map({ unsafe BusMessage($0) })
-        else { throw .disconnected }
         // Secrets are in some of them.
-        unsafe _ = sd_bus_message_sensitive(request.message)
-        guard request.append(arguments) else { throw .malformed }
-        var error = unsafe sd_bus_error()
-        defer { unsafe sd_bus_error_free(&error) }
-        var received: OpaquePointer?
-        guard unsafe sd_bus_call(bus, request.message, 120_000_000, &error, &received) >= 0,
-            let reply = unsafe received.map({ unsafe BusMessage($0) })
-        else {
-            guard let name = unsafe error.name else { throw .disconnected }
-            throw .refused(unsafe String(cString: name))
+        let end = try answer(
+            of: connection(of: service), path, interface, member, arguments, isSensitive: true, within: .seconds(120))
+        switch end {
+        case .answer(let reply):
+            if let name = reply.refusal { throw .refused(name) }
+            guard let values = reply.replyValues() else { throw .malformed }
+            return values
+        case .malformed: throw .malformed
+        case .noAnswer: throw .disconnected
         }
-        unsafe _ = sd_bus_message_sensitive(reply.message)
-        guard let values = reply.replyValues() else { throw .malformed }
-        return values
+    }
+
+    /// Who has a name. Calls go to that connection, so that nobody else can answer.
+    private func connection(of service: String) throws(BusFailure) -> String {
+        if service == Self.driver || service.hasPrefix(":") { return service }
+        if let owner = owner(of: service) { return owner }
+        _ = try call(
+            Self.driver, "/org/freedesktop/DBus", Self.driver, "StartServiceByName", [.string(service), .uint32(0)])
+        guard let owner = owner(of: service) else { throw .disconnected }
+        return owner
     }
 
     /// Has the bus read again which programs it starts: it does not see a first file in a new directory.
@@ -49,7 +51,7 @@ extension BusConnection {
     ///
     /// - Parameter name: A well-known name.
     /// - Returns: Who has it; nil where nobody has.
-    public func owner(of name: String) -> String? { ask("GetNameOwner", name)?.values()?.first?.text }
+    public func owner(of name: String) -> String? { ask("GetNameOwner", .string(name))?.values()?.first?.text }
 
     /// Has the bus deliver the signals of an interface, for ``wait(for:of:at:from:seconds:)``.
     ///
@@ -58,9 +60,8 @@ extension BusConnection {
     ///   - sender: The unique name of who sends them.
     /// - Throws: `BusFailure.disconnected`.
     public func listen(to interface: String, from sender: String) throws(BusFailure) {
-        guard ask("AddMatch", "type='signal',sender='\(sender)',interface='\(interface)'") != nil else {
-            throw .disconnected
-        }
+        let match = "type='signal',sender='\(sender)',interface='\(interface)'"
+        guard ask("AddMatch", .string(match)) != nil else { throw .disconnected }
     }
 
     /// Waits for a signal; other messages are dropped.
@@ -77,10 +78,8 @@ extension BusConnection {
     ) -> [BusValue]? {
         let end = ContinuousClock.now + .seconds(seconds)
         while .now < end {
-            var received: OpaquePointer?
-            let result = unsafe sd_bus_process(bus, &received)
-            guard result >= 0 else { return nil }
-            if let message = unsafe received.map({ unsafe BusMessage($0) }) {
+            guard let (isDone, message) = next() else { return nil }
+            if let message {
                 if message.isSignal(interface, member), message.path == path, message.sender == sender {
                     return message.values()
                 }
@@ -91,7 +90,7 @@ extension BusConnection {
                 }
             }
             // Once in a second the time is looked at.
-            if result == 0 { unsafe _ = sd_bus_wait(bus, 1_000_000) }
+            if !isDone { unsafe _ = sd_bus_wait(bus, 1_000_000) }
         }
         return nil
     }

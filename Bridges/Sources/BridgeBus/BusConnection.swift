@@ -7,8 +7,10 @@ internal import Glibc
 /// > Concurrency: For the one thread that made it. The outbox is for any thread.
 @safe public final class BusConnection {
     private enum Limits {
-        /// Microseconds that the bus itself gets for an answer.
-        static let driver: UInt64 = 5_000_000
+        /// What the bus itself gets for an answer.
+        static let driver = Duration.seconds(5)
+        /// Messages that may come before an answer, as many as sd-bus reads ahead.
+        static let early = 64 << 10
         /// Calls that are not answered yet, and bytes of their arguments; more are refused.
         static let all = Load(calls: 4096, bytes: 64 << 20)
         /// The same of one process, however many connections it has.
@@ -51,6 +53,8 @@ internal import Glibc
     private var loads: [Sharer: Load] = [:]
     private var number: UInt64 = 0
     private var followed: Set<String> = []
+    /// Messages that came while an answer was waited for, the first one first.
+    private var early: [BusMessage] = []
     /// Who is behind a connection: the bus learns it when it comes, and names are never used again.
     private var peers: [String: BusPeer] = [:]
 
@@ -72,12 +76,8 @@ internal import Glibc
         guard unsafe sd_bus_set_address(bus, address) >= 0, unsafe sd_bus_set_bus_client(bus, 1) >= 0,
             unsafe sd_bus_start(bus) >= 0
         else { throw .disconnected }
-        guard
-            ask(
-                "AddMatch", "type='signal',sender='\(Self.driver)',interface='\(Self.driver)',member='NameOwnerChanged'"
-            )
-                != nil
-        else { throw .disconnected }
+        let match = "type='signal',sender='\(Self.driver)',interface='\(Self.driver)',member='NameOwnerChanged'"
+        guard ask("AddMatch", .string(match)) != nil else { throw .disconnected }
     }
 
     deinit { unsafe _ = sd_bus_flush_close_unref(bus) }
@@ -87,8 +87,10 @@ internal import Glibc
     /// - Parameter name: A well-known name.
     /// - Throws: `BusFailure.nameTaken`.
     public func take(name: String) throws(BusFailure) {
-        let result = unsafe sd_bus_request_name(bus, name, 0)
-        guard result >= 0 else { throw result == -EEXIST ? .nameTaken : .disconnected }
+        // Not in the queue of those that wait for it.
+        let answer = ask("RequestName", .string(name), .uint32(4))?.values()
+        guard case .uint32(let result)? = answer?.first else { throw .disconnected }
+        guard result == 1 else { throw .nameTaken }
     }
 
     /// Has ``run(_:)`` tell who has a name, and each change.
@@ -102,18 +104,30 @@ internal import Glibc
     public func run(_ receive: (BusEvent) -> Void) {
         outbox.begin()
         for name in followed { receive(.named(name, owner(of: name))) }
-        while true {
-            var received: OpaquePointer?
-            // It answers some calls itself, and closes what came along with them. It waits for nothing else.
-            touchstone_interrupt_closing(true)
-            let result = unsafe sd_bus_process(bus, &received)
-            touchstone_interrupt_closing(false)
-            guard result >= 0 else { return }
-            if let received = unsafe received { take(unsafe BusMessage(received), receive) }
+        while let (isDone, message) = next() {
+            if let message { take(message, receive) }
             executor.run()
             send()
-            if result == 0, !wait() { return }
+            if !isDone, !wait() { return }
         }
+    }
+
+    /// The next message, those first that came while an answer was waited for.
+    ///
+    /// - Returns: Whether there was something to do, and the message, unless sd-bus took it itself; nil after the bus has ended the
+    ///   connection.
+    func next() -> (isDone: Bool, message: BusMessage?)? {
+        early.isEmpty ? read() : (true, early.removeFirst())
+    }
+
+    private func read() -> (isDone: Bool, message: BusMessage?)? {
+        var received: OpaquePointer?
+        // It answers some calls itself, and closes what came along with them. It waits for nothing else.
+        touchstone_interrupt_closing(true)
+        let result = unsafe sd_bus_process(bus, &received)
+        touchstone_interrupt_closing(false)
+        guard result >= 0 else { return nil }
+        return (result > 0, unsafe received.map { unsafe BusMessage($0) })
     }
 
     private func wait() -> Bool {
@@ -182,23 +196,65 @@ internal import Glibc
     /// - Parameter name: Its unique name, or a well-known one.
     /// - Returns: Its process; nil where there is no such connection.
     public func peer(of name: String) -> BusPeer? {
-        guard let found = ask("GetConnectionCredentials", name)?.values()?.first?.dictionary,
+        guard let found = ask("GetConnectionCredentials", .string(name))?.values()?.first?.dictionary,
             case .uint32(let process)? = found["ProcessID"], case .uint32(let user)? = found["UnixUserID"]
         else { return nil }
         return BusPeer(processID: Int32(clamping: process), userID: user)
     }
 
     /// Asks the bus itself; nil for an error.
-    func ask(_ method: String, _ argument: String) -> BusMessage? {
+    func ask(_ method: String, _ arguments: BusValue...) -> BusMessage? {
+        let answer = answer(
+            of: Self.driver, "/org/freedesktop/DBus", Self.driver, method, arguments, within: Limits.driver)
+        guard case .answer(let message) = answer, message.refusal == nil else { return nil }
+        return message
+    }
+
+    /// What became of a call.
+    enum CallEnd {
+        /// The answer, or the refusal.
+        case answer(BusMessage)
+        /// The arguments cannot be sent.
+        case malformed
+        /// None came in time, or the bus has ended the connection.
+        case noAnswer
+    }
+
+    /// Calls a method, and waits for the answer.
+    ///
+    /// sd_bus_call would take an answer of anybody, because a bus delivers answers that nobody has asked for. What came along
+    /// with one would be closed where no timer interrupts that (DEC-595).
+    ///
+    /// - Parameters:
+    ///   - connection: The unique name of who is called, or the bus's own.
+    ///   - isSensitive: Whether the memory of both messages is wiped.
+    ///   - seconds: How long it waits. What else comes meanwhile is for ``next()``.
+    func answer(
+        of connection: String, _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue],
+        isSensitive: Bool = false, within seconds: Duration
+    ) -> CallEnd {
         var made: OpaquePointer?
-        guard
-            unsafe sd_bus_message_new_method_call(
-                bus, &made, Self.driver, "/org/freedesktop/DBus", Self.driver, method) >= 0,
-            let request = unsafe made.map({ unsafe BusMessage($0) }), request.append([.string(argument)])
-        else { return nil }
-        var reply: OpaquePointer?
-        guard unsafe sd_bus_call(bus, request.message, Limits.driver, nil, &reply) >= 0 else { return nil }
-        return unsafe reply.map { unsafe BusMessage($0) }
+        guard unsafe sd_bus_message_new_method_call(bus, &made, connection, path, interface, member) >= 0,
+            let request = unsafe made.map({ unsafe BusMessage($0) })
+        else { return .noAnswer }
+        if isSensitive { unsafe _ = sd_bus_message_sensitive(request.message) }
+        guard request.append(arguments) else { return .malformed }
+        var cookie: UInt64 = 0
+        guard unsafe sd_bus_send(bus, request.message, &cookie) >= 0 else { return .noAnswer }
+        let end = ContinuousClock.now + seconds
+        while .now < end, early.count < Limits.early, let (isDone, message) = read() {
+            if let message {
+                if message.answeredCookie == nil { early.append(message) }
+                // The bus itself says that there is no such connection any more. Who else answers was not asked.
+                if message.answeredCookie == cookie, [connection, Self.driver].contains(message.sender) {
+                    if isSensitive { unsafe _ = sd_bus_message_sensitive(message.message) }
+                    return .answer(message)
+                }
+            }
+            // Once in a second the time is looked at.
+            if !isDone { unsafe _ = sd_bus_wait(bus, 1_000_000) }
+        }
+        return .noAnswer
     }
 
     // MARK: Sending

@@ -43,6 +43,18 @@ internal import Glibc
     var isCall: Bool { unsafe sd_bus_message_is_method_call(message, nil, nil) > 0 }
     var expectsReply: Bool { unsafe sd_bus_message_get_expect_reply(message) > 0 }
 
+    /// The number of the call that this answers, or refuses; nil for another message.
+    var answeredCookie: UInt64? {
+        var cookie: UInt64 = 0
+        return unsafe sd_bus_message_get_reply_cookie(message, &cookie) >= 0 ? cookie : nil
+    }
+
+    /// The name of the error; nil where this is no refusal.
+    var refusal: String? {
+        guard unsafe sd_bus_message_is_method_error(message, nil) > 0 else { return nil }
+        return unsafe Self.text(sd_bus_message_get_error(message).pointee.name) ?? ""
+    }
+
     func isSignal(_ interface: String, _ member: String) -> Bool {
         unsafe sd_bus_message_is_signal(message, interface, member) > 0
     }

@@ -31,9 +31,9 @@ struct Sighting: Hashable, Sendable {
     /// Whether it is another user's, and that user is root: such programs are in no sandbox, and nobody here looks at them.
     let isRoots: Bool
 
-    init(_ peer: BusPeer?) {
-        isRoots = peer?.userID == 0 && geteuid() != 0
-        process = peer.flatMap { $0.userID == geteuid() ? ClientProcess(processID: $0.processID) : nil }
+    init(_ peer: BusPeer) {
+        isRoots = peer.userID == 0 && geteuid() != 0
+        process = peer.userID == geteuid() ? ClientProcess(processID: peer.processID) : nil
         path = process?.executable
         file = process.flatMap { ExecutedFile(of: $0.processID) }
     }

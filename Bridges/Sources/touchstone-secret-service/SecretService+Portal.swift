@@ -88,9 +88,12 @@ extension SecretService {
         portalRequests[handle] = nil
         switch result {
         case .success(let secret):
+            let number = file.number
             let written = await onThread { () throws(BridgeFailure) in
-                guard Self.write(secret, to: file) else { throw .clientGone }
+                guard Self.write(secret, to: number) else { throw .clientGone }
             }
+            // Closed on this thread, which lives long, and not on that one.
+            withExtendedLifetime(file) {}
             if case .success = written { return .success }
             return .other
         case .failure(.cancelled), .failure(.denied): return .cancelled
@@ -185,17 +188,17 @@ extension SecretService {
     /// Writes a whole secret into a pipe or a socket.
     ///
     /// - Returns: Whether all of it was written within 10 seconds.
-    private nonisolated static func write(_ secret: Data, to file: BusDescriptor) -> Bool {
+    private nonisolated static func write(_ secret: Data, to file: Int32) -> Bool {
         var status = stat()
-        guard unsafe fstat(file.number, &status) == 0, [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT) else {
+        guard unsafe fstat(file, &status) == 0, [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT) else {
             return false
         }
         // A pipe with room takes so few bytes at once, or none of them.
-        var entry = pollfd(fd: file.number, events: Int16(POLLOUT), revents: 0)
+        var entry = pollfd(fd: file, events: Int16(POLLOUT), revents: 0)
         guard unsafe poll(&entry, 1, Portal.patience) == 1, entry.revents & Int16(POLLERR | POLLHUP) == 0 else {
             return false
         }
-        return unsafe secret.withUnsafeBytes { unsafe Glibc.write(file.number, $0.baseAddress, $0.count) }
+        return unsafe secret.withUnsafeBytes { unsafe Glibc.write(file, $0.baseAddress, $0.count) }
             == secret.count
     }
 }

@@ -114,7 +114,7 @@ actor SecretService {
 
     func take(_ event: BusEvent) {
         switch event {
-        case .joined(let name, let peer): sightings[name] = Sighting(peer)
+        case .joined(let name, let peer): sightings[name] = peer.map(Sighting.init)
         case .left(let name): left(name)
         case .named(_, let owner): portalFrontend = owner
         case .call(let call, let peer):
@@ -126,16 +126,19 @@ actor SecretService {
     }
 
     /// Who asks: as it was when it came to the bus, if it came while this program ran (BR-10).
-    private func sighting(_ name: String, _ peer: BusPeer?) -> Sighting {
-        let sighting = sightings[name] ?? Sighting(peer)
+    ///
+    /// - Returns: Nil if the bus does not say it now; it is asked again with the next call.
+    private func sighting(_ name: String, _ peer: BusPeer?) -> Sighting? {
+        let sighting = sightings[name] ?? peer.map(Sighting.init)
         sightings[name] = sighting
         return sighting
     }
 
     /// What is known of a program: its file is looked at once, and elsewhere, since that can take long.
     ///
-    /// - Returns: Nil where that was not done in time, or the connection is gone.
-    private func client(_ name: String, _ sighting: Sighting) async -> BusClient? {
+    /// - Returns: Nil where that was not done in time, the bus does not say who it is, or the connection is gone.
+    private func client(_ name: String, _ sighting: Sighting?) async -> BusClient? {
+        guard let sighting else { return nil }
         if clients[name] == nil {
             guard let seen = await lookers.look(at: sighting), sightings[name] != nil else { return nil }
             // Another call of the same connection may have been quicker.

@@ -10,7 +10,7 @@ struct SeenProgram: Sendable {
 
     /// Looks at it; that can take long, or for ever where a file system is a program of somebody's.
     init(_ sighting: Sighting) {
-        // Nobody can look into the root directory of a process that has ended, or that the bus does not name.
+        // Nobody can look into the root directory of a process that has ended.
         isSandboxed = sighting.process.map { $0.isSandboxed || !$0.isThere } ?? !sighting.isRoots
         let identity = sighting.process.flatMap { ProgramIdentity($0) }
         granted = identity.flatMap { identity in

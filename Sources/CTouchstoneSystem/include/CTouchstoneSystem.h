@@ -47,9 +47,11 @@ ssize_t touchstone_receive_from(int socket, void *bytes, size_t room, pid_t *sen
 /// `closed`, unless it is NULL, is called with `context` after that, on whichever thread.
 void touchstone_close_peer(int socket, void (*closed)(void *), void *context);
 
-/// Keeps descriptors that others sent, such as TCP sockets that linger, from being closed on this thread for longer than a millisecond each.
-/// It does not help against a FUSE file. While it is on, a timer interrupts whatever waits on this thread, several times a millisecond.
-/// The first call on a thread makes the timer, which stays, so it is for threads that live long.
+/// For a thread that closes descriptors of others: while it is on, a timer interrupts the thread five times a millisecond.
+///
+/// So no TCP socket that lingers holds the thread for longer than a millisecond. A FUSE file still can. Other calls that wait
+/// fail with EINTR meanwhile. The timer stays until the process ends, so this is for threads that live long. If no timer
+/// can be made, nothing is interrupted, and the next call tries again.
 void touchstone_interrupt_closing(bool is_on);
 
 /// A new epoll, which watches descriptors. Returns -1 with errno.
