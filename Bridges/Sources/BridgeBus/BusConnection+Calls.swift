@@ -29,7 +29,9 @@ extension BusConnection {
         }
     }
 
-    /// Who has a name. Calls go to that connection, so that nobody else can answer.
+    /// Who has a name.
+    ///
+    /// Calls go to that connection, so that nobody else can answer.
     private func connection(of service: String) throws(BusFailure) -> String {
         if service == Self.driver || service.hasPrefix(":") { return service }
         if let owner = owner(of: service) { return owner }

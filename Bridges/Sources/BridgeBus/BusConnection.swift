@@ -227,8 +227,13 @@ internal import Glibc
     ///
     /// - Parameters:
     ///   - connection: The unique name of who is called, or the bus's own.
+    ///   - path: The object.
+    ///   - interface: Whose method it is.
+    ///   - member: The method.
+    ///   - arguments: What it takes.
     ///   - isSensitive: Whether the memory of both messages is wiped.
     ///   - seconds: How long it waits. What else comes meanwhile is for ``next()``.
+    /// - Returns: What became of it.
     func answer(
         of connection: String, _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue],
         isSensitive: Bool = false, within seconds: Duration
