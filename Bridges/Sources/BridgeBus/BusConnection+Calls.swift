@@ -11,14 +11,14 @@ extension BusConnection {
     ///   - interface: Whose method it is.
     ///   - member: The method.
     ///   - arguments: What it takes.
-    /// - Returns: What it returns, after 2 minutes at most.
+    /// - Returns: What it returns, within 130 seconds. The bus gets as many to start the program, and itself waits 120.
     /// - Throws: `BusFailure`: `.refused`, `.malformed`, `.disconnected`.
     public func call(
         _ service: String, _ path: String, _ interface: String, _ member: String, _ arguments: [BusValue] = []
     ) throws(BusFailure) -> [BusValue] {
         // Secrets are in some of them.
         let end = try answer(
-            of: connection(of: service), path, interface, member, arguments, isSensitive: true, within: .seconds(120))
+            of: connection(of: service), path, interface, member, arguments, isSensitive: true, within: .seconds(130))
         switch end {
         case .answer(let reply):
             if let name = reply.refusal { throw .refused(name) }

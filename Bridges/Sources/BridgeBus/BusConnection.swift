@@ -9,7 +9,9 @@ internal import Glibc
     private enum Limits {
         /// What the bus itself gets for an answer.
         static let driver = Duration.seconds(5)
-        /// Messages that may come before an answer, as many as sd-bus reads ahead.
+        /// What the bus gets to take the connection, because it may have to start first.
+        static let start = Duration.seconds(120)
+        /// Messages that may come before an answer.
         static let early = 64 << 10
         /// Calls that are not answered yet, and bytes of their arguments; more are refused.
         static let all = Load(calls: 4096, bytes: 64 << 20)
@@ -77,7 +79,7 @@ internal import Glibc
             unsafe sd_bus_start(bus) >= 0
         else { throw .disconnected }
         let match = "type='signal',sender='\(Self.driver)',interface='\(Self.driver)',member='NameOwnerChanged'"
-        guard ask("AddMatch", .string(match)) != nil else { throw .disconnected }
+        guard ask("AddMatch", .string(match), within: Limits.start) != nil else { throw .disconnected }
     }
 
     deinit { unsafe _ = sd_bus_flush_close_unref(bus) }
@@ -114,8 +116,8 @@ internal import Glibc
 
     /// The next message, those first that came while an answer was waited for.
     ///
-    /// - Returns: Whether there was something to do, and the message, unless sd-bus took it itself; nil after the bus has ended the
-    ///   connection.
+    /// - Returns: Whether there was something to do, and the message, unless sd-bus took it itself; nil if nothing can be read
+    ///   any more.
     func next() -> (isDone: Bool, message: BusMessage?)? {
         early.isEmpty ? read() : (true, early.removeFirst())
     }
@@ -203,9 +205,10 @@ internal import Glibc
     }
 
     /// Asks the bus itself; nil for an error.
-    func ask(_ method: String, _ arguments: BusValue...) -> BusMessage? {
-        let answer = answer(
-            of: Self.driver, "/org/freedesktop/DBus", Self.driver, method, arguments, within: Limits.driver)
+    func ask(
+        _ method: String, _ arguments: BusValue..., within seconds: Duration = Limits.driver
+    ) -> BusMessage? {
+        let answer = answer(of: Self.driver, "/org/freedesktop/DBus", Self.driver, method, arguments, within: seconds)
         guard case .answer(let message) = answer, message.refusal == nil else { return nil }
         return message
     }
@@ -216,14 +219,14 @@ internal import Glibc
         case answer(BusMessage)
         /// The arguments cannot be sent.
         case malformed
-        /// None came in time, or the bus has ended the connection.
+        /// None came in time, or nothing can be read any more.
         case noAnswer
     }
 
     /// Calls a method, and waits for the answer.
     ///
-    /// sd_bus_call would take an answer of anybody, because a bus delivers answers that nobody has asked for. What came along
-    /// with one would be closed where no timer interrupts that (DEC-595).
+    /// sd_bus_call would take an answer of anybody, because the bus of a session delivers answers that nobody has asked for. What
+    /// came along with one would be closed where no timer interrupts that (DEC-595).
     ///
     /// - Parameters:
     ///   - connection: The unique name of who is called, or the bus's own.

@@ -45,8 +45,13 @@ internal import Glibc
 
     /// The number of the call that this answers, or refuses; nil for another message.
     var answeredCookie: UInt64? {
+        var type: UInt8 = 0
         var cookie: UInt64 = 0
-        return unsafe sd_bus_message_get_reply_cookie(message, &cookie) >= 0 ? cookie : nil
+        guard unsafe sd_bus_message_get_type(message, &type) >= 0,
+            [SD_BUS_MESSAGE_METHOD_RETURN, SD_BUS_MESSAGE_METHOD_ERROR].contains(numericCast(type)),
+            unsafe sd_bus_message_get_reply_cookie(message, &cookie) >= 0
+        else { return nil }
+        return cookie
     }
 
     /// The name of the error; nil where this is no refusal.

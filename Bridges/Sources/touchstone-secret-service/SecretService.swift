@@ -136,7 +136,7 @@ actor SecretService {
 
     /// What is known of a program: its file is looked at once, and elsewhere, since that can take long.
     ///
-    /// - Returns: Nil where that was not done in time, the bus does not say who it is, or the connection is gone.
+    /// - Returns: Nil where that took too long, the bus does not say who it is, or the connection is gone.
     private func client(_ name: String, _ sighting: Sighting?) async -> BusClient? {
         guard let sighting else { return nil }
         if clients[name] == nil {
