@@ -175,8 +175,15 @@ final class Person: Sendable {
         }
         if let seen {
             // From then on the sensor counts. One that is gone by now needs none.
-            _ = try? seen.device.client().call(AgentInterface.ConfirmShown.self, .init(prompt: seen.identifier))
-            state.withLock { if $0.shown?.identifier == seen.identifier { $0.isActing = false } }
+            let confirmed = try? seen.device.client().call(
+                AgentInterface.ConfirmShown.self, .init(prompt: seen.identifier))
+            // A finger would wait for the next prompt here, and nobody would see that prompt meanwhile.
+            let isGone = confirmed == nil && seen.device.prompt != seen.identifier
+            state.withLock { state in
+                guard state.shown?.identifier == seen.identifier else { return }
+                state.isActing = false
+                if isGone { state.shown = nil }
+            }
         }
         act()
     }
